@@ -22,14 +22,12 @@ type Fragment struct {
 	// ID is the last valid id dimension, nil where there is none.
 	// Not read yet: it is nil always, and "id" becomes a warning.
 	ID *string
+	// Order are the names of the dimensions in the order of the occurrences
+	// that count, "track" as often as there are tracks. It decides only in
+	// which order [Fragment.String] writes them, and may be nil.
+	Order []string
 	// Warnings say what was ignored, and why.
 	Warnings []Warning
-}
-
-// Pair is one name=value of a fragment, percent-decoded and valid UTF-8.
-type Pair struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
 }
 
 // Warning is something that was ignored, and the reason. Pair is the text as it
@@ -65,6 +63,9 @@ const (
 type TimeRange struct {
 	Unit Unit
 	Interval
+	// StartOmitted is set where only the end is written, as in "t=,20". Start
+	// is 0 then. It changes what is written, not what is meant.
+	StartOmitted bool
 }
 
 // Region is a valid spatial dimension: a box in pixels or percent of the

@@ -3,6 +3,7 @@ package fragment
 import (
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -38,7 +39,7 @@ func FromSeconds(s float64) Time {
 	if math.IsNaN(s) || math.IsInf(s, 0) {
 		return Time{}
 	}
-	r, _ := new(big.Rat).SetString(formatFloat(s))
+	r, _ := new(big.Rat).SetString(strconv.FormatFloat(s, 'g', -1, 64))
 	return Time{r}
 }
 
