@@ -1,0 +1,201 @@
+package formats
+
+import (
+	"context"
+	"iter"
+
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Format is one container: it recognises resources of its kind and opens them.
+// A Format is stateless and may be used concurrently.
+type Format interface {
+	// Name is the short lower-case name of the container, such as "mp4".
+	Name() string
+	// Detect reports whether the resource is of this container. Head are its
+	// first bytes (at most 64 KiB, all of a smaller resource); they decide, and
+	// the media type and name in i only where the bytes leave it open.
+	Detect(head []byte, i seek.Info) bool
+	// Open reads the container's index through w, which already holds the
+	// resource's first bytes and, where the source could give them, its last.
+	Open(ctx context.Context, w *seek.Window, env Env) (Media, error)
+}
+
+// Manifest is a Format whose resources are small texts: where the name says
+// that it is one, it is fetched whole by one plain request.
+type Manifest interface {
+	Format
+	// Named reports whether a resource of this name is one, such as by ".m3u8".
+	Named(name string) bool
+}
+
+// Env is what a Format needs from whoever opens it.
+type Env struct {
+	// Limits bound what a resource may cost. Zero fields have defaults.
+	Limits Limits
+	// Opener opens other resources that this one names, such as segments. It
+	// has checked that the resource is allowed to name them.
+	Opener seek.Opener
+	// Growing says that the resource may grow while it is read.
+	Growing bool
+}
+
+// Media is an opened medium. It may be used concurrently.
+type Media interface {
+	// Info says what the index tells without further requests.
+	Info() Info
+	// Inspect says all that can be found out, including what costs requests.
+	Inspect(ctx context.Context) (Info, error)
+	// Plan resolves a selection. It fails with [ErrPastEnd] where the interval
+	// begins at or after the end, and does not change what earlier plans read.
+	Plan(ctx context.Context, s Selection) (*Plan, error)
+}
+
+// Live is a Media that can deliver what cannot be planned whole, such as the
+// part of a live stream that is yet to come.
+type Live interface {
+	Media
+	// Parts yields the parts of the selection as they become known.
+	Parts(ctx context.Context, s Selection) iter.Seq2[seek.Part, error]
+}
+
+// Packager is a Media that can deliver a selection as several files, such as a
+// playlist with its segments.
+type Packager interface {
+	Media
+	Package(ctx context.Context, s Selection) ([]File, error)
+}
+
+// File is one file of a package.
+type File struct {
+	// Name is relative, slash-separated and clean: no "..", no leading slash.
+	Name string
+	Plan *Plan
+}
+
+// Index says by what a container is sought.
+type Index string
+
+// Info is what is known of a medium. What does not apply or is not known is
+// zero.
+type Info struct {
+	Format    string // the container's Name
+	MediaType string // such as "video/mp4"
+	// Duration is the length of the presentation in seconds.
+	Duration fragment.Time
+	// Timed reports whether Duration is known.
+	Timed bool
+	// StartTime is the file's own clock, in seconds, at the presentation's
+	// time 0.
+	StartTime fragment.Time
+	// Index says by what the container is sought, such as "moov-head".
+	Index Index
+	// Seekable reports whether intervals can be found without reading all that
+	// lies before.
+	Seekable bool
+	Tracks   []Track
+	Chapters []Chapter
+	Warnings []fragment.Warning
+}
+
+// Kind is the kind of a track.
+type Kind string
+
+// Kinds of tracks.
+const (
+	Video    Kind = "video"
+	Audio    Kind = "audio"
+	Subtitle Kind = "subtitle"
+	Metadata Kind = "metadata"
+	Other    Kind = "other"
+)
+
+// Track is one stream of a medium. What does not apply or is not known is zero.
+type Track struct {
+	ID       string // what selects it; unique within the medium
+	Kind     Kind
+	Codec    string // as in RFC 6381, such as "avc1.64001f"; else the container's own name
+	Language string // BCP 47 or ISO 639-2, as the file says; "und" is undetermined
+	Name     string
+	Default  bool // played unless others are asked for
+
+	Width, Height           int           // as shown, in square pixels, after crop and rotation
+	CodedWidth, CodedHeight int           // as coded
+	FrameRate               fragment.Time // frames a second, exact; 0 where it varies or is not known
+
+	Channels   int
+	SampleRate int // in Hz
+}
+
+// Chapter is a named stretch of the medium.
+type Chapter struct {
+	ID       string
+	Title    string
+	Language string
+	fragment.Interval
+}
+
+// Form says what a clip is.
+type Form string
+
+// Forms of a clip. The zero value is Standalone.
+const (
+	// Standalone is a valid new file of the same media type: its header is
+	// written anew, its coded media bytes are untouched.
+	Standalone Form = "standalone"
+	// Verbatim holds bytes of the original only: its header and the ranges that
+	// cover the interval.
+	Verbatim Form = "verbatim"
+)
+
+// Timeline says what the times in a clip are.
+type Timeline string
+
+// Timelines of a clip. The zero value is Zero.
+const (
+	Zero     Timeline = "zero"     // the clip begins at 0
+	Original Timeline = "original" // the clip keeps the original's times
+)
+
+// Layout names a way to arrange the clip's file where a container has several,
+// such as "progressive" and "fragmented". The zero value leaves the choice to
+// the container.
+type Layout string
+
+// Selection is what is wanted of a medium.
+type Selection struct {
+	// Interval is on the presentation's timeline, in seconds from its start. An
+	// open end is the end of the medium. The zero Interval is nothing: use
+	// [fragment.From] of 0 for the whole.
+	Interval fragment.Interval
+	// Tracks are the IDs of the tracks that are wanted; none means those that
+	// are played by default.
+	Tracks   []string
+	Form     Form
+	Timeline Timeline
+	Layout   Layout
+}
+
+// Plan is the answer to a Selection, as plain data: the clip is the
+// concatenation of its parts. It never depends on how fast the source was, so
+// the same selection of the same resource has the same plan.
+type Plan struct {
+	MediaType string
+	// Requested is the selection's interval, clamped to the medium.
+	Requested fragment.Interval
+	// Presented is what a player shows that honours the container. Where it is
+	// Requested, the clip is exact.
+	Presented fragment.Interval
+	// Covered is what the delivered samples span, lead-in included.
+	Covered fragment.Interval
+	Tracks  []Track
+	Parts   []seek.Part
+	// Size is the length of the clip in bytes, -1 where it is not known.
+	Size int64
+	// Needed is the least a reader must fetch that reads whole index elements:
+	// those elements, and the file's bytes from the first to the last needed
+	// sample. It is what [Plan] is measured against.
+	Needed   int64
+	Warnings []fragment.Warning
+}

@@ -1,0 +1,27 @@
+package seek
+
+import "errors"
+
+// Conditions that a caller may want to tell apart with [errors.Is]. Sources
+// wrap them with what they know: the name, the range, the status.
+var (
+	// ErrNotFound: there is no such resource.
+	ErrNotFound = errors.New("resource not found")
+	// ErrForbidden: the resource needs credentials that were not given or not
+	// accepted.
+	ErrForbidden = errors.New("access refused")
+	// ErrUnavailable: the source did not answer, or not usefully, also after
+	// retries.
+	ErrUnavailable = errors.New("source unavailable")
+	// ErrChanged: the resource is no longer the one that was opened.
+	ErrChanged = errors.New("resource changed while it was read")
+	// ErrNoRanges: the source cannot give a part of the resource (or not this
+	// kind of range).
+	ErrNoRanges = errors.New("source does not serve byte ranges")
+	// ErrUnsized: the operation needs a length that is not known.
+	ErrUnsized = errors.New("length not known")
+	// ErrLimit: a limit set by the caller or by this module was reached.
+	ErrLimit = errors.New("limit reached")
+	// ErrClosed: the Reader, Window or resource was closed.
+	ErrClosed = errors.New("already closed")
+)

@@ -1,0 +1,58 @@
+package seek
+
+import (
+	"context"
+	"time"
+)
+
+// EventKind is a step in the life of a request.
+type EventKind int
+
+// Steps of a request, in the order in which they happen. Retried repeats
+// whatever came before it; Connected is left out where a source has no
+// connections.
+const (
+	Started   EventKind = iota // the request is about to be sent
+	Connected                  // it has a connection; Reused says whether a warm one
+	Answered                   // the source has answered: the body begins
+	Retried                    // it is tried again, or goes on after a break; Err says why
+	Ended                      // the body was read to its end, closed, or broke off (Err)
+)
+
+// Event is something a Source did.
+type Event struct {
+	Kind     EventKind
+	Time     time.Time
+	ID       uint64  // the same for all events of one request, unique within its Source
+	Name     string  // the resource, without credentials and query values
+	Request  Request // what was asked
+	Size     int64   // of the whole resource, from Answered on; -1 unknown
+	Bytes    int64   // body bytes received so far
+	Reused   bool    // Connected: over a connection that was already open
+	NewTrips int     // Connected: round trips that setting the connection up took
+	Status   string  // Answered: the protocol's status, such as "206 Partial Content"
+	Err      error
+}
+
+// Observer is told what Sources do. Observe is called from many goroutines and
+// must not block. Progress bars, totals, logs and traces are Observers.
+type Observer interface {
+	Observe(ctx context.Context, e Event)
+}
+
+// ObserverFunc is a function that is an Observer.
+type ObserverFunc func(ctx context.Context, e Event)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
+
+// Observers tells each of several Observers, in order; nil ones are left out.
+func Observers(all ...Observer) Observer {
+	return ObserverFunc(func(ctx context.Context, e Event) {
+		for _, o := range all {
+			if o != nil {
+				o.Observe(ctx, e)
+			}
+		}
+	})
+}
