@@ -1,5 +1,10 @@
 package fragment
 
+import (
+	"encoding/json"
+	"fmt"
+)
+
 // Interval is the half-open stretch of time [Start, End). Where Open is set it
 // has no end, and End is ignored. The zero value is empty.
 type Interval struct {
@@ -28,8 +33,23 @@ func (i Interval) Clamp(end Time) Interval {
 	return Between(i.Start, end)
 }
 
+// Shift returns the interval moved by t seconds, later where t is positive.
+func (i Interval) Shift(t Time) Interval {
+	i.Start = i.Start.Add(t)
+	if !i.Open {
+		i.End = i.End.Add(t)
+	}
+	return i
+}
+
 // Length returns End - Start in seconds; ok is false where the interval is open.
-func (i Interval) Length() (length Time, ok bool) { return i.End.Sub(i.Start), !i.Open }
+// It is negative where the end comes before the start.
+func (i Interval) Length() (length Time, ok bool) {
+	if i.Open {
+		return Time{}, false
+	}
+	return i.End.Sub(i.Start), true
+}
 
 // String returns "[60, 100)", with "∞" for an open end.
 func (i Interval) String() string {
@@ -42,10 +62,31 @@ func (i Interval) String() string {
 
 // MarshalJSON writes {"start": 60, "end": 100}; an open end is null.
 func (i Interval) MarshalJSON() ([]byte, error) {
-	end := []byte("null")
+	v := intervalJSON{Start: &i.Start}
 	if !i.Open {
-		end, _ = i.End.MarshalJSON()
+		v.End = &i.End
 	}
-	start, _ := i.Start.MarshalJSON()
-	return append(append(append(append([]byte(`{"start":`), start...), `,"end":`...), end...), '}'), nil
+	return json.Marshal(v)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. A start must be there; an end
+// that is null or missing is an open one.
+func (i *Interval) UnmarshalJSON(b []byte) error {
+	var v intervalJSON
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	if v.Start == nil {
+		return fmt.Errorf("fragment: an interval in JSON needs a start")
+	}
+	*i = From(*v.Start)
+	if v.End != nil {
+		*i = Between(*v.Start, *v.End)
+	}
+	return nil
+}
+
+type intervalJSON struct {
+	Start *Time `json:"start"`
+	End   *Time `json:"end"`
 }

@@ -1,6 +1,8 @@
 package fragment
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -10,8 +12,8 @@ import (
 
 // Time is an exact point or length of time in seconds, kept as a rational
 // number so that neither 61.029 nor 1001/30000 drifts. It has no upper limit:
-// a URI may name a time beyond any medium. The zero value is 0 s. A Time is
-// immutable; compare with [Time.Cmp] or [Time.Equal], never with ==.
+// a URI may name a time beyond any medium. Times read from text are never
+// negative, differences may be. The zero value is 0 s. A Time is immutable; compare with [Time.Cmp] or [Time.Equal], never with ==.
 type Time struct {
 	rat *big.Rat // nil is 0; never modified after construction
 }
@@ -89,36 +91,31 @@ func (t Time) Max(u Time) Time {
 
 // Floor returns t on a clock of timescale ticks a second, rounded down.
 // Values that an int64 cannot hold become its largest or smallest.
-func (t Time) Floor(timescale int64) int64 {
-	q, _ := t.divide(timescale)
-	return saturate(q)
-}
+func (t Time) Floor(timescale int64) int64 { return saturate(floor(t.ticks(timescale))) }
 
 // Ceil is Floor rounded up.
 func (t Time) Ceil(timescale int64) int64 {
-	q, exact := t.divide(timescale)
-	if !exact {
-		q.Add(q, big.NewInt(1))
-	}
-	return saturate(q)
+	v := t.ticks(timescale)
+	up := floor(v.Neg(v))
+	return saturate(up.Neg(up))
 }
 
 // Round is Floor rounded to the nearest tick, halves up.
 func (t Time) Round(timescale int64) int64 {
-	return t.Add(Ticks(1, 1).scaled(1, 2*timescale)).Floor(timescale)
+	v := t.ticks(timescale)
+	return saturate(floor(v.Add(v, big.NewRat(1, 2))))
 }
 
-func (t Time) scaled(num, den int64) Time {
-	return Time{new(big.Rat).Mul(t.value(), big.NewRat(num, den))}
+// ticks returns t, exactly, in ticks of a clock that counts timescale a second.
+func (t Time) ticks(timescale int64) *big.Rat {
+	v := new(big.Rat).SetInt64(timescale)
+	return v.Mul(v, t.value())
 }
 
-// divide returns the largest whole number of ticks not after t, and whether it
-// is t.
-func (t Time) divide(timescale int64) (*big.Int, bool) {
-	v := t.value()
-	num := new(big.Int).Mul(v.Num(), big.NewInt(timescale))
-	q, m := new(big.Int).DivMod(num, v.Denom(), new(big.Int)) // Euclidean: m >= 0
-	return q, m.Sign() == 0
+// floor returns the largest whole number not above v.
+func floor(v *big.Rat) *big.Int {
+	q, _ := new(big.Int).DivMod(v.Num(), v.Denom(), new(big.Int)) // Euclidean: the rest is never negative
+	return q
 }
 
 func saturate(v *big.Int) int64 {
@@ -139,47 +136,77 @@ func (t Time) Seconds() float64 {
 }
 
 // Duration returns t in nanoseconds, rounded down. Times beyond about 292 years
-// become the largest Duration.
+// either way become the largest or smallest Duration.
 func (t Time) Duration() time.Duration { return time.Duration(t.Floor(int64(time.Second))) }
 
-// String returns t as the shortest exact decimal number of seconds, or, where
-// no decimal is exact, rounded to nine digits after the point.
+// roundedDigits is how many digits behind the point a time has that is not
+// written exactly: nanoseconds.
+const roundedDigits = 9
+
+// String returns t as the shortest exact decimal number of seconds, without an
+// exponent, or, where no decimal of up to 1,000 digits behind the point is
+// exact, rounded to nine of them.
 func (t Time) String() string {
-	v := t.value()
-	digits, exact := v.FloatPrec()
+	digits, exact := t.fractionDigits()
 	if !exact {
-		digits = 9
+		digits = roundedDigits
 	}
-	return trimZeros(v.FloatString(digits))
+	return trimZeros(t.value().FloatString(digits))
+}
+
+// fractionDigits returns how many digits behind the point t needs; exact is
+// false where no number of them up to maxDigits is enough.
+func (t Time) fractionDigits() (digits int, exact bool) {
+	v := t.value()
+	// A fraction of maxDigits digits has a denominator of at most
+	// 10^maxDigits. Factoring a larger one would take unbounded time for
+	// nothing.
+	if v.Denom().BitLen() > tenTo(maxDigits).BitLen() {
+		return 0, false
+	}
+	digits, exact = v.FloatPrec()
+	return digits, exact && digits <= maxDigits
 }
 
 // MarshalJSON writes a decimal number of seconds with up to nine digits after
-// the point.
-func (t Time) MarshalJSON() ([]byte, error) { return []byte(trimZeros(t.value().FloatString(9))), nil }
+// the point, never an exponent.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(trimZeros(t.value().FloatString(roundedDigits))), nil
+}
 
-// UnmarshalJSON reads a decimal number of seconds exactly.
+// UnmarshalJSON reads a number of seconds: exactly where it is a plain decimal,
+// as the shortest decimal of its float64 where it has an exponent. null changes
+// nothing.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	s := string(b)
 	if s == "null" {
 		return nil
 	}
-	v, err := ParseTime(s)
-	if neg, ok := strings.CutPrefix(s, "-"); ok {
-		v, err = ParseTime(neg)
-		v = Time{}.Sub(v)
+	if strings.ContainsAny(s, "eE") { // a float's range bounds the exponent
+		var v float64
+		if err := json.Unmarshal(b, &v); err != nil {
+			return fmt.Errorf("fragment: a time in JSON: %w", err)
+		}
+		*t = FromSeconds(v)
+		return nil
 	}
-	if err != nil {
-		return err
+	digits, negative := strings.CutPrefix(s, "-")
+	d, err := parseDecimal(digits)
+	if err != nil || strings.Contains(s, ":") {
+		return fmt.Errorf("fragment: a time in JSON must be a number of seconds, not %s", shorten(s))
 	}
-	*t = v
+	*t = d.time()
+	if negative {
+		*t = Time{}.Sub(*t)
+	}
 	return nil
 }
 
+// trimZeros takes the zeros from the end of a fraction, and the sign from a 0.
 func trimZeros(s string) string {
-	if !strings.Contains(s, ".") {
-		return s
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
-	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	if s == "-0" {
 		return "0"
 	}
