@@ -8,14 +8,14 @@ import (
 // EventKind is a step in the life of a request.
 type EventKind int
 
-// Steps of a request, in the order in which they happen. Retried repeats
-// whatever came before it; Connected is left out where a source has no
-// connections.
+// Steps of a request, in the order in which they happen. A request that is
+// Retried is Connected and Answered again, but not Started; Connected is left
+// out where a source has no connections.
 const (
 	Started   EventKind = iota // the request is about to be sent
 	Connected                  // it has a connection; Reused says whether a warm one
 	Answered                   // the source has answered: the body begins
-	Retried                    // it is tried again, or goes on after a break; Err says why
+	Retried                    // it is sent again: Err says what failed or broke off, nil is a redirect
 	Ended                      // the body was read to its end, closed, or broke off (Err)
 )
 
@@ -23,11 +23,11 @@ const (
 type Event struct {
 	Kind     EventKind
 	Time     time.Time
-	ID       uint64  // the same for all events of one request, unique within its Source
+	ID       uint64  // the same for all events of one request, unique among all that an Observer is told of
 	Name     string  // the resource, without credentials and query values
 	Request  Request // what was asked
 	Size     int64   // of the whole resource, from Answered on; -1 unknown
-	Bytes    int64   // body bytes received so far
+	Bytes    int64   // body bytes received so far, over all tries
 	Reused   bool    // Connected: over a connection that was already open
 	NewTrips int     // Connected: round trips that setting the connection up took
 	Status   string  // Answered: the protocol's status, such as "206 Partial Content"
