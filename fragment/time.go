@@ -182,24 +182,30 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if s == "null" {
 		return nil
 	}
-	if strings.ContainsAny(s, "eE") { // a float's range bounds the exponent
-		var v float64
-		if err := json.Unmarshal(b, &v); err != nil {
-			return fmt.Errorf("fragment: a time in JSON: %w", err)
-		}
-		*t = FromSeconds(v)
-		return nil
-	}
-	digits, negative := strings.CutPrefix(s, "-")
-	d, err := parseDecimal(digits)
-	if err != nil || strings.Contains(s, ":") {
+	v, err := parseNumber(s)
+	if err != nil {
 		return fmt.Errorf("fragment: a time in JSON must be a number of seconds, not %s", shorten(s))
 	}
-	*t = d.time()
-	if negative {
-		*t = Time{}.Sub(*t)
-	}
+	*t = v
 	return nil
+}
+
+// parseNumber reads a number as JSON writes it.
+func parseNumber(s string) (Time, error) {
+	if strings.ContainsAny(s, "eE") { // a float's range bounds the exponent
+		var v float64
+		err := json.Unmarshal([]byte(s), &v)
+		return FromSeconds(v), err
+	}
+	digits, negative := strings.CutPrefix(s, "-")
+	if strings.Contains(digits, ":") { // a time, but no number
+		return Time{}, strconv.ErrSyntax
+	}
+	d, err := parseDecimal(digits)
+	if negative {
+		return Time{}.Sub(d.time()), err
+	}
+	return d.time(), err
 }
 
 // trimZeros takes the zeros from the end of a fraction, and the sign from a 0.
