@@ -92,7 +92,11 @@ func TestLimits(t *testing.T) {
 		{"t=" + most + "1," + most + "2", "t=" + most + "," + most + "." + least},
 		{"t=0," + "0." + zeros + "1", "t=0,0." + least},
 		{"t=0." + zeros + "1,0." + zeros + "2", "t=0,0." + least},
+		{"t=" + most + "00," + most + "000", "t=" + most + "," + most + "." + least},
+		{"t=9" + most + "," + most + "00", "t=" + most + "," + most + "." + least},
 		// Their order counts there as anywhere.
+		{"t=" + most + "00," + most + "0", ""},
+		{"t=" + most + "00,9" + most, ""},
 		{"t=" + most + "2," + most + "1", ""},
 		{"t=" + most + "1," + most + "1", ""},
 		{"t=" + most + "," + nines, ""},

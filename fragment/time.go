@@ -157,14 +157,7 @@ func (t Time) String() string {
 // fractionDigits returns how many digits behind the point t needs; exact is
 // false where no number of them up to maxDigits is enough.
 func (t Time) fractionDigits() (digits int, exact bool) {
-	v := t.value()
-	// A fraction of maxDigits digits has a denominator of at most
-	// 10^maxDigits. Factoring a larger one would take unbounded time for
-	// nothing.
-	if v.Denom().BitLen() > tenTo(maxDigits).BitLen() {
-		return 0, false
-	}
-	digits, exact = v.FloatPrec()
+	digits, exact = t.value().FloatPrec()
 	return digits, exact && digits <= maxDigits
 }
 

@@ -44,6 +44,19 @@ func TestTimeString(t *testing.T) {
 	}
 }
 
+// TestTimeStringBounded checks that a denominator of a million digits, which only
+// a caller can make, is not written out and takes no time in its square.
+func TestTimeStringBounded(t *testing.T) {
+	const limit = 10 * time.Second
+	den := new(big.Int).Exp(big.NewInt(5), big.NewInt(1_500_000), nil)
+	v := FromRat(new(big.Rat).SetFrac(big.NewInt(1), den))
+	began := time.Now()
+	got := v.String()
+	if took := time.Since(began); got != "0" || took > limit {
+		t.Errorf("String() = %s after %v", shorten(got), took)
+	}
+}
+
 func TestTimeUnmarshal(t *testing.T) {
 	for text, want := range map[string]Time{
 		"0":                   {},
