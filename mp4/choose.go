@@ -1,0 +1,292 @@
+package mp4
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+)
+
+// segment is one edit on the presentation's timeline.
+type segment struct {
+	start, end fragment.Time // of the presentation
+	mediaTime  int64         // at start, in the track's timescale
+	still      bool          // the picture at mediaTime stands throughout
+}
+
+// segments returns what of a track is presented when, empty edits left out.
+// Without an edit list it is all of the media from its time 0 on (ISO/IEC
+// 14496-12 section 8.6.6).
+func (m *movie) segments(t *track) []segment {
+	end := t.mediaEnd()
+	if len(t.edits) == 0 {
+		return []segment{{end: fragment.Ticks(end, t.timescale)}}
+	}
+	var out []segment
+	var at int64 // in the movie's timescale
+	for i, e := range t.edits {
+		s := segment{start: fragment.Ticks(at, m.timescale), mediaTime: e.mediaTime, still: e.rate == 0}
+		at += e.duration
+		s.end = fragment.Ticks(at, m.timescale)
+		switch {
+		case e.mediaTime < 0:
+			continue
+		case s.still:
+		case e.duration == 0 && i == len(t.edits)-1: // to the end, as writers of fragments say
+			s.end = s.start.Add(fragment.Ticks(max(0, end-e.mediaTime), t.timescale))
+		default:
+			s.end = m.trueEnd(t, s, end)
+		}
+		if s.start.Less(s.end) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// trueEnd returns when a segment ends. Its duration stands in the movie's
+// timescale, which is often too coarse to say where the media ends: within one
+// tick of that, the media's own end is meant. Beyond its end there is nothing.
+func (m *movie) trueEnd(t *track, s segment, mediaEnd int64) fragment.Time {
+	media := s.start.Add(fragment.Ticks(max(0, mediaEnd-s.mediaTime), t.timescale))
+	off := media.Sub(s.end)
+	if tick := fragment.Ticks(1, m.timescale); off.Less(tick) {
+		return media
+	}
+	return s.end
+}
+
+// mediaEnd is the composition time at which a track's last sample ends.
+func (t *track) mediaEnd() int64 {
+	s := t.tables
+	if s.ctts == nil || s.count == 0 {
+		return s.end()
+	}
+	// The last to be presented is among the last to be decoded: as far back as
+	// offsets can differ.
+	last := s.count - 1
+	end := s.compose(last) + s.duration(last)
+	reach := s.decode(last) - (s.ctts.max - s.leastOffset())
+	for i, steps := last-1, 0; i >= 0 && s.decode(i) >= reach && steps < maxReorder; i, steps = i-1, steps+1 {
+		end = max(end, s.compose(i)+s.duration(i))
+	}
+	return end
+}
+
+// maxReorder bounds how far presentation order may differ from decode order,
+// in samples. Codecs allow 16 pictures.
+const maxReorder = 1024
+
+// piece is what of one segment lies in the interval.
+type piece struct {
+	start, end fragment.Time // on the presentation's timeline
+	from, to   int64         // the media shown, in composition time of the cut's timescale
+	still      bool          // the picture at from stands throughout
+	samples    sampleRange   // what it takes, in decode order
+}
+
+// sampleRange is the samples [from, to).
+type sampleRange struct{ from, to int64 }
+
+// cut is what of a track goes into a clip.
+type cut struct {
+	track  *track
+	refine int64 // the clip's timescale is the track's times this
+	pieces []piece
+	ranges []sampleRange // of the samples that are delivered: ascending and apart
+}
+
+// timescale is the cut's, in ticks a second.
+func (c *cut) timescale() int64 { return c.track.timescale * c.refine }
+
+// choose finds the samples of a track that an interval needs.
+func (m *movie) choose(t *track, want fragment.Interval) *cut {
+	segments := m.segments(t)
+	c := &cut{track: t, refine: t.refinement(segments, want)}
+	for _, s := range segments {
+		p := piece{start: s.start.Max(want.Start), end: s.end.Min(want.End), still: s.still}
+		if !p.start.Less(p.end) {
+			continue
+		}
+		p.from, p.to = c.mediaAt(s, p.start), c.mediaAt(s, p.end)
+		if s.still {
+			p.from = s.mediaTime * c.refine
+			p.to = p.from + 1
+		}
+		if p.from >= p.to {
+			continue
+		}
+		p.samples = t.reach(floorDiv(p.from, c.refine), ceilDiv(p.to, c.refine))
+		if p.samples.from < p.samples.to {
+			c.pieces = append(c.pieces, p)
+		}
+	}
+	c.ranges = joinRanges(c.pieces)
+	return c
+}
+
+// mediaAt returns the composition time, in the cut's timescale, of the first
+// tick that is presented at or after t.
+func (c *cut) mediaAt(s segment, t fragment.Time) int64 {
+	return s.mediaTime*c.refine + t.Sub(s.start).Ceil(c.timescale())
+}
+
+// maxTimescale is the finest timescale that is written, in ticks a second.
+const maxTimescale = 10_000_000
+
+// refinement returns by how much a track's timescale has to be multiplied so
+// that the interval begins and ends on a tick. Sound that is counted in samples
+// begins on one; nothing finer can be heard.
+func (t *track) refinement(segments []segment, want fragment.Interval) int64 {
+	if t.kind == formats.Audio && t.timescale >= int64(t.entry.rate) {
+		return 1
+	}
+	k := int64(1)
+	for _, bound := range []fragment.Time{want.Start, want.End} {
+		for _, s := range segments {
+			if bound.Less(s.start) || s.end.Less(bound) {
+				continue
+			}
+			at := bound.Sub(s.start).Rat()
+			den := at.Mul(at, fragment.Ticks(t.timescale, 1).Rat()).Denom()
+			if !den.IsInt64() || den.Int64() > maxTimescale {
+				continue
+			}
+			if all := lcm(k, den.Int64()); all <= maxTimescale/t.timescale {
+				k = all
+			}
+		}
+	}
+	return k
+}
+
+// lcm returns the least common multiple of two positive numbers, or a number
+// beyond any timescale where it would be large.
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	if a/x > maxTicks/b {
+		return maxTicks
+	}
+	return a / x * b
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
+
+// reach returns the samples that it takes to present [from, to), in
+// composition time: from the last sync sample that presents at or before from,
+// with the codec's pre-roll before it, to the last sample that presents before
+// to. It is empty where nothing presents before to.
+func (t *track) reach(from, to int64) sampleRange {
+	s := t.tables
+	if s.count == 0 {
+		return sampleRange{}
+	}
+	first := max(s.lastSync(from), 0)
+	last := s.lastBefore(to)
+	if last < first {
+		return sampleRange{}
+	}
+	return sampleRange{t.preroll(first), last + 1}
+}
+
+// lastSync returns the last sync sample, in decode order, that presents at or
+// before t; -1 where there is none. A sync sample that presents later may have
+// leading pictures around t, but those need the one before.
+func (s *sampleTables) lastSync(t int64) int64 {
+	i := s.syncBefore(s.atDecode(t - s.leastOffset()))
+	for range maxReorder {
+		if i < 0 || s.compose(i) <= t {
+			return i
+		}
+		i = s.syncBefore(i - 1)
+	}
+	return s.syncBefore(s.atDecode(t))
+}
+
+// lastBefore returns the last sample, in decode order, that presents before t;
+// -1 where there is none.
+func (s *sampleTables) lastBefore(t int64) int64 {
+	i := s.atDecode(t - 1 - s.leastOffset())
+	for range maxReorder {
+		if i < 0 || s.compose(i) < t {
+			return i
+		}
+		i--
+	}
+	return s.atDecode(t - 1)
+}
+
+// joinRanges returns the samples of all pieces, ascending and apart.
+func joinRanges(pieces []piece) []sampleRange {
+	var all []sampleRange
+	for _, p := range pieces {
+		all = append(all, p.samples)
+	}
+	slices.SortFunc(all, func(a, b sampleRange) int { return cmp.Compare(a.from, b.from) })
+	var out []sampleRange
+	for _, r := range all {
+		if n := len(out) - 1; n >= 0 && r.from <= out[n].to {
+			out[n].to = max(out[n].to, r.to)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// samples returns how many samples the cut holds.
+func (c *cut) samples() int64 {
+	var n int64
+	for _, r := range c.ranges {
+		n += r.to - r.from
+	}
+	return n
+}
+
+// decodeInClip returns the decode time, in the clip's own timescale, of a
+// sample that the cut holds: the durations of the delivered samples before it.
+func (c *cut) decodeInClip(sample int64) int64 {
+	var at int64
+	s := c.track.tables
+	for _, r := range c.ranges {
+		if sample < r.to {
+			return (at + s.decode(sample) - s.decode(r.from)) * c.refine
+		}
+		at += s.decode(r.to) - s.decode(r.from)
+	}
+	return at * c.refine
+}
+
+// covered returns what the samples of the cut span on the presentation's
+// timeline.
+func (c *cut) covered() fragment.Interval {
+	var out fragment.Interval
+	s := c.track.tables
+	for i, p := range c.pieces {
+		lead := fragment.Ticks(p.from-s.compose(p.samples.from)*c.refine, c.timescale())
+		last := p.samples.to - 1
+		trail := fragment.Ticks((s.compose(last)+s.duration(last))*c.refine-p.to, c.timescale())
+		start, end := p.start.Sub(lead.Max(fragment.Time{})), p.end
+		if !p.still {
+			end = end.Add(trail.Max(fragment.Time{}))
+		}
+		if i == 0 {
+			out = fragment.Between(start, end)
+			continue
+		}
+		out = fragment.Between(out.Start.Min(start), out.End.Max(end))
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package mp4
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Name is the container's name in [formats.Info].
+const Name = "mp4"
+
+// Kinds of index that [formats.Info] reports.
+const (
+	MoovHead formats.Index = "moov-head" // moov before the media
+	MoovTail formats.Index = "moov-tail" // moov behind the media
+)
+
+// Limits on what a file's top level may look like.
+const (
+	maxTopBoxes = 4096    // boxes before the moov
+	headerBytes = 16      // the longest box header
+	maxFtyp     = 1 << 16 // bytes of an ftyp
+)
+
+// Format recognises and opens MP4 and QuickTime files.
+type Format struct{}
+
+var _ formats.Format = Format{}
+
+// Name returns "mp4".
+func (Format) Name() string { return Name }
+
+// Detect reports whether head begins with a box that stands at the beginning
+// of such files.
+func (Format) Detect(head []byte, _ seek.Info) bool {
+	typ, _, size, ok := readHeader(head)
+	if !ok || size != -1 && size < 8 {
+		return false
+	}
+	switch typ {
+	case "ftyp", "moov", "mdat", "wide", "free", "skip", "pnot", "styp":
+		return true
+	}
+	return false
+}
+
+// Open finds the moov and reads it.
+func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
+	f := &file{window: w, limits: env.Limits.WithDefaults()}
+	moov, err := f.findMoov(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := readMovie(moov, f.limits)
+	if err != nil {
+		return nil, err
+	}
+	if m.fragmented {
+		return nil, unsupported("moov/mvex", moov.off, "fragmented files come with a later version", "fragmented files are not read yet")
+	}
+	f.movie = m
+	return f, nil
+}
+
+// file is an opened MP4 file.
+type file struct {
+	window *seek.Window
+	limits formats.Limits
+	ftyp   []byte // the whole box, nil where there is none
+	brand  string // ftyp's major brand
+	index  formats.Index
+	movie  *movie
+}
+
+var _ formats.Media = (*file)(nil)
+
+// findMoov walks the top level until the moov. What the window holds costs
+// nothing, so a moov in the first or the last bytes is found without another
+// request; behind an mdat, the rest of the file is asked for at once, since it
+// is the moov and little else.
+func (f *file) findMoov(ctx context.Context) (box, error) {
+	var at int64
+	media := false
+	f.index = MoovHead
+	for range maxTopBoxes {
+		head, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: headerBytes}, seek.Index, "box header")
+		if err != nil {
+			return box{}, err
+		}
+		if len(head) < 8 {
+			return box{}, f.noMoov(at, media)
+		}
+		typ, header, size, ok := readHeader(head)
+		if !ok || size == 0 {
+			return box{}, damaged(printable(typ), at, "box size smaller than its header")
+		}
+		if size == -1 {
+			if size = f.window.Info().Size - at; f.window.Info().Size < 0 {
+				return box{}, f.noMoov(at, true)
+			}
+		}
+		switch typ {
+		case "moov":
+			return f.readMoov(ctx, at, header, size)
+		case "ftyp":
+			if err := f.readFtyp(ctx, at, size); err != nil {
+				return box{}, err
+			}
+		case "mdat":
+			media = true
+			f.index = MoovTail
+		case "moof", "sidx":
+			return box{}, unsupported(typ, at, "open the initialization segment instead", "a media segment without its moov")
+		}
+		if at+size < at {
+			return box{}, damaged(printable(typ), at, "box size wraps around")
+		}
+		at += size
+		if typ == "mdat" {
+			if err := f.readBehindMedia(ctx, at); err != nil {
+				return box{}, err
+			}
+		}
+	}
+	return box{}, damaged("", at, "no moov among the first %d boxes", maxTopBoxes)
+}
+
+// readBehindMedia asks for what follows an mdat unless it is held already or
+// too much to be an index.
+func (f *file) readBehindMedia(ctx context.Context, at int64) error {
+	rest := f.window.Info().Size - at
+	if rest <= 0 || rest > f.limits.Window/2 {
+		return nil
+	}
+	_, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: rest}, seek.Index, "moov")
+	return err
+}
+
+func (f *file) noMoov(at int64, media bool) error {
+	if media {
+		return damaged("", at, "the file ends without a moov: its recording or transfer was not finished")
+	}
+	return damaged("", at, "the file ends without a moov")
+}
+
+func (f *file) readFtyp(ctx context.Context, at, size int64) error {
+	if size > maxFtyp {
+		return damaged("ftyp", at, "%d bytes long", size)
+	}
+	raw, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: size}, seek.Index, "ftyp")
+	if err != nil {
+		return err
+	}
+	if int64(len(raw)) < size || size < 16 {
+		return damaged("ftyp", at, "cut off")
+	}
+	f.ftyp, f.brand = raw, string(raw[8:12])
+	return nil
+}
+
+func (f *file) readMoov(ctx context.Context, at int64, header int, size int64) (box, error) {
+	if size > f.limits.Index {
+		return box{}, &formats.Error{
+			Container: Name, Element: "moov", Offset: at, Err: seek.ErrLimit,
+			Problem: "larger than the limit for an index",
+			Hint:    "raise Limits.Index if the file is trusted",
+		}
+	}
+	raw, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: size}, seek.Index, "moov")
+	if err != nil {
+		return box{}, err
+	}
+	if int64(len(raw)) < size {
+		return box{}, damaged("moov", at, "cut off after %d of %d bytes", len(raw), size)
+	}
+	return box{typ: "moov", off: at, header: header, raw: raw, path: "moov"}, nil
+}
+
+// printable makes four bytes of a file fit for a message.
+func printable(typ string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, typ)
+}

@@ -1,0 +1,353 @@
+package mp4
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	gomp4 "github.com/abema/go-mp4"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+)
+
+// maxTracks bounds the tracks of a file.
+const maxTracks = 1024
+
+// movie is what a moov says.
+type movie struct {
+	box        box
+	mvhd       box
+	timescale  int64
+	duration   int64 // as mvhd says, in timescale; 0: unknown
+	fragmented bool  // has an mvex: media may lie in fragments
+	tracks     []*track
+}
+
+// track is one trak.
+type track struct {
+	box       box
+	id        uint32
+	handler   string // "vide", "soun", ...
+	kind      formats.Kind
+	enabled   bool
+	timescale int64
+	edits     []edit
+	tables    *sampleTables
+	entry     sampleEntry // the first sample entry
+	info      formats.Track
+
+	roll int64 // samples that an audio roll group asks to decode before
+
+	stbl, tkhd, mdhd, stsd box
+}
+
+// edit is one entry of an edit list: for duration (in the movie's timescale)
+// the presentation shows the media from mediaTime on (in the track's
+// timescale), or nothing where mediaTime is -1.
+type edit struct {
+	duration  int64
+	mediaTime int64
+	rate      int16 // 1, or 0: the picture at mediaTime stands
+}
+
+// readMovie reads a moov.
+func readMovie(moov box, limits formats.Limits) (*movie, error) {
+	m := &movie{box: moov}
+	for c, err := range moov.children() {
+		if err != nil {
+			return nil, err
+		}
+		switch c.typ {
+		case "mvhd":
+			if err := m.readHeader(c); err != nil {
+				return nil, err
+			}
+		case "mvex":
+			m.fragmented = true
+		case "cmov":
+			return nil, unsupported(c.path, c.off, "decompress the index first, for example with a remux", "a compressed moov")
+		}
+	}
+	if m.timescale == 0 {
+		return nil, moov.damaged(0, "no mvhd with a timescale")
+	}
+	for c, err := range moov.children() {
+		if err != nil {
+			return nil, err
+		}
+		if c.typ != "trak" {
+			continue
+		}
+		if len(m.tracks) == maxTracks {
+			return nil, c.damaged(0, "more than %d tracks", maxTracks)
+		}
+		t, err := m.readTrack(c)
+		if err != nil {
+			return nil, err
+		}
+		m.tracks = append(m.tracks, t)
+	}
+	return m, m.uniqueIDs()
+}
+
+// uniqueIDs makes sure that an ID names one track.
+func (m *movie) uniqueIDs() error {
+	seen := map[uint32]bool{}
+	for _, t := range m.tracks {
+		if seen[t.id] {
+			return t.box.damaged(0, "two tracks have the ID %d", t.id)
+		}
+		seen[t.id] = true
+	}
+	return nil
+}
+
+func (m *movie) readHeader(b box) error {
+	var h gomp4.Mvhd
+	if err := b.unmarshal(&h, gomp4.Context{}); err != nil {
+		return err
+	}
+	m.mvhd, m.timescale = b, int64(h.Timescale)
+	m.duration = known(h.GetDuration(), h.GetVersion())
+	return nil
+}
+
+// known returns a duration field's value, 0 where it says that the duration is
+// not known (all ones) or is beyond any medium.
+func known(duration uint64, version uint8) int64 {
+	if version == 0 && duration == math.MaxUint32 || duration > maxTicks {
+		return 0
+	}
+	return int64(duration)
+}
+
+// readTrack reads a trak.
+func (m *movie) readTrack(b box) (*track, error) {
+	t := &track{box: b, kind: formats.Other}
+	for c, err := range b.children() {
+		if err == nil {
+			switch c.typ {
+			case "tkhd":
+				err = t.readHeader(c)
+			case "edts":
+				err = t.readEdits(c)
+			case "mdia":
+				err = t.readMedia(c)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case t.tkhd.raw == nil:
+		return nil, b.damaged(0, "no tkhd")
+	case t.timescale == 0:
+		return nil, b.damaged(0, "no mdhd with a timescale")
+	case t.tables == nil:
+		return nil, b.damaged(0, "no sample tables")
+	}
+	t.describe(m)
+	return t, nil
+}
+
+func (t *track) readHeader(b box) error {
+	var h gomp4.Tkhd
+	if err := b.unmarshal(&h, gomp4.Context{}); err != nil {
+		return err
+	}
+	t.tkhd, t.id = b, h.TrackID
+	t.enabled = h.GetFlags()&1 != 0
+	t.info.Width, t.info.Height = shownSize(h)
+	return nil
+}
+
+// shownSize returns a track header's picture size, turned as its matrix says.
+func shownSize(h gomp4.Tkhd) (width, height int) {
+	w, ht := int((h.Width+1<<15)>>16), int((h.Height+1<<15)>>16)
+	if h.Matrix[0] == 0 && h.Matrix[1] != 0 { // a quarter turn
+		return ht, w
+	}
+	return w, ht
+}
+
+// readEdits reads an edts with its elst.
+func (t *track) readEdits(b box) error {
+	elst, ok, err := b.child("elst")
+	if err != nil || !ok {
+		return err
+	}
+	p := elst.payload()
+	stride := 12
+	if len(p) > 0 && p[0] == 1 {
+		stride = 20
+	}
+	entries, err := elst.entries(stride)
+	if err != nil {
+		return err
+	}
+	for at := 0; at < len(entries); at += stride {
+		e := entries[at:]
+		d := edit{duration: int64(be.Uint32(e)), mediaTime: int64(int32(be.Uint32(e[4:])))}
+		if stride == 20 {
+			d = edit{duration: int64(be.Uint64(e)), mediaTime: int64(be.Uint64(e[8:]))}
+		}
+		d.rate = int16(be.Uint16(e[stride-4:]))
+		if d.duration < 0 || d.duration > maxTicks || d.mediaTime < -1 || d.mediaTime > maxTicks {
+			return elst.damaged(8+at, "an edit of %d ticks from %d on", d.duration, d.mediaTime)
+		}
+		if d.rate != 1 && d.rate != 0 || be.Uint16(e[stride-2:]) != 0 {
+			return unsupported(elst.path, elst.payloadOff()+int64(8+at), "cut a copy without speed changes",
+				"an edit at a rate other than 1")
+		}
+		t.edits = append(t.edits, d)
+	}
+	return nil
+}
+
+// readMedia reads an mdia.
+func (t *track) readMedia(b box) error {
+	for c, err := range b.children() {
+		if err != nil {
+			return err
+		}
+		switch c.typ {
+		case "mdhd":
+			var h gomp4.Mdhd
+			if err := c.unmarshal(&h, gomp4.Context{}); err != nil {
+				return err
+			}
+			t.mdhd, t.timescale = c, int64(h.Timescale)
+			t.info.Language = language(h.Language)
+		case "hdlr":
+			t.readHandler(c)
+		case "minf":
+			stbl, ok, err := c.child("stbl")
+			if err != nil {
+				return err
+			}
+			if ok {
+				if err := t.readStbl(stbl); err != nil {
+					return err
+				}
+			}
+		case "elng": // extended language, BCP 47
+			if p := c.payload(); len(p) > 4 {
+				t.info.Language = strings.TrimRight(string(p[4:]), "\x00")
+			}
+		}
+	}
+	return nil
+}
+
+// language returns an mdhd's packed ISO 639-2 code.
+func language(packed [3]byte) string {
+	if packed == [3]byte{} {
+		return "und"
+	}
+	var s string
+	for _, c := range packed {
+		if c < 1 || c > 26 {
+			return "und" // a Macintosh language code
+		}
+		s += string(rune(c + 0x60))
+	}
+	return s
+}
+
+func (t *track) readHandler(b box) {
+	p := b.payload()
+	if len(p) < 12 {
+		return
+	}
+	t.handler = string(p[8:12])
+	switch t.handler {
+	case "vide", "auxv", "pict":
+		t.kind = formats.Video
+	case "soun":
+		t.kind = formats.Audio
+	case "text", "sbtl", "subt", "subp", "clcp":
+		t.kind = formats.Subtitle
+	case "meta", "tmcd":
+		t.kind = formats.Metadata
+	}
+	if len(p) > 24 {
+		name := p[24:]
+		if n := int(name[0]); n > 0 && n < len(name) && n == len(strings.TrimRight(string(name[1:]), "\x00")) && string(p[4:8]) != "\x00\x00\x00\x00" {
+			name = name[1 : 1+n] // QuickTime: a counted string
+		}
+		t.info.Name = strings.ToValidUTF8(strings.TrimRight(string(name), "\x00"), "�")
+	}
+}
+
+func (t *track) readStbl(b box) error {
+	tables, err := readTables(b)
+	if err != nil {
+		return err
+	}
+	stsd, ok, err := b.child("stsd")
+	if err != nil {
+		return err
+	}
+	if ok {
+		t.stsd = stsd
+		t.entry, err = readSampleEntry(stsd, t.kind)
+	}
+	t.stbl, t.tables = b, tables
+	return err
+}
+
+// describe fills in what info says of the track.
+func (t *track) describe(m *movie) {
+	i := &t.info
+	i.ID = fmt.Sprint(t.id)
+	i.Kind = t.kind
+	i.Codec = t.entry.codec
+	i.Channels, i.SampleRate = t.entry.channels, t.entry.rate
+	i.CodedWidth, i.CodedHeight = t.entry.width, t.entry.height
+	if t.kind != formats.Video {
+		i.Width, i.Height = 0, 0
+	} else if d := t.tables.stts.data; len(d) >= 8 {
+		if r := t.tables.stts.entry(0, false); steady(t.tables.stts) && r.value > 0 {
+			i.FrameRate = fragment.Ticks(t.timescale, r.value)
+		}
+	}
+}
+
+// steady reports whether all samples but the last have one duration.
+func steady(t *runTable) bool {
+	n := len(t.data) / 8
+	return n == 1 || n == 2 && t.entry(1, false).count == 1
+}
+
+// presentation is when a track is presented and for how long.
+func (m *movie) presentation(t *track) fragment.Time {
+	var end fragment.Time
+	for _, s := range m.segments(t) {
+		end = s.end
+	}
+	return end
+}
+
+// length is how long the movie's presentation lasts: as long as its longest
+// track, hint and chapter tracks apart.
+func (m *movie) length() fragment.Time {
+	var end fragment.Time
+	for _, t := range m.playable() {
+		end = end.Max(m.presentation(t))
+	}
+	return end
+}
+
+// playable are the tracks that can be delivered: hint tracks tell servers how
+// to send others and hold no media.
+func (m *movie) playable() []*track {
+	var out []*track
+	for _, t := range m.tracks {
+		if t.handler != "hint" {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package mp4
+
+import "github.com/mediafrag/mediafrag/formats"
+
+// Pre-roll of sound: what a decoder must have decoded before a sample so that
+// the sample comes out as it would have in the middle of the stream.
+const (
+	aacPreroll    = 2   // frames: overlap, and one whose own overlap is missing
+	transformRoll = 2   // frames, for AC-3 and other transform codecs
+	speechPreroll = 0.5 // seconds, for AMR: its filters forget slowly
+	opusPreroll   = 1.0 // seconds: bit-exact from there for CELT; 80 ms is the least
+	mp3Reservoir  = 511 // bytes that a frame may borrow from those before it
+	mp3Overhead   = 36  // bytes of an MP3 frame that lend nothing: header and side information
+	mp3Preroll    = 10  // frames at most
+)
+
+// preroll returns the sample at which decoding has to begin so that sample
+// first is decoded as in mid-stream.
+func (t *track) preroll(first int64) int64 {
+	if t.kind != formats.Audio {
+		return first
+	}
+	frames := int64(0)
+	switch t.entry.codecFamily() {
+	case familyAAC:
+		frames = aacPreroll
+	case familyTransform:
+		frames = transformRoll
+	case familyOpus:
+		return t.back(first, opusPreroll)
+	case familySpeech:
+		return t.back(first, speechPreroll)
+	case familyMP3:
+		return t.behindReservoir(first)
+	case familyExact:
+	}
+	return max(0, first-max(frames, t.roll))
+}
+
+// back returns the last sample at least so many seconds before first.
+func (t *track) back(first int64, seconds float64) int64 {
+	return max(0, t.tables.atDecode(t.tables.decode(first)-int64(seconds*float64(t.timescale))))
+}
+
+// behindReservoir returns the frame from which on the bit reservoir of the
+// frame before first is whole: that frame's overlap goes into first.
+func (t *track) behindReservoir(first int64) int64 {
+	from := max(0, first-1)
+	for lent := int64(0); from > 0 && first-from < mp3Preroll && lent < mp3Reservoir; {
+		from--
+		lent += max(0, t.tables.size(from)-mp3Overhead)
+	}
+	return from
+}

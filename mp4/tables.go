@@ -1,0 +1,501 @@
+package mp4
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+)
+
+// be is the byte order of every number in a file.
+var be = binary.BigEndian
+
+// maxTicks bounds sums of durations, so that adding two never wraps.
+const maxTicks = 1 << 61
+
+// runTable is a run-length table, such as stts or ctts, read in place: entries
+// of (count, value), 8 bytes each. To find a sample without reading the table
+// from its beginning, a mark is kept for every marksEvery entries.
+type runTable struct {
+	data  []byte
+	marks []runMark
+	count int64 // samples that the table describes
+	sum   int64 // of value over all samples
+	min   int64 // least value of an entry with samples
+	max   int64
+}
+
+const marksEvery = 256
+
+// runMark is where an entry begins.
+type runMark struct {
+	entry  int
+	sample int64 // first sample of the entry
+	sum    int64 // of value over the samples before it
+}
+
+// run is a number of samples in sequence that share a value.
+type run struct {
+	count int64
+	value int64
+}
+
+// readRuns checks a run-length table and marks it. Values are signed where
+// signed is set; a ctts of version 0 often holds negative offsets all the same.
+func readRuns(b box, signed bool) (*runTable, error) {
+	data, err := b.entries(8)
+	if err != nil {
+		return nil, err
+	}
+	t := &runTable{data: data}
+	for i := 0; i < len(data)/8; i++ {
+		if i%marksEvery == 0 {
+			t.marks = append(t.marks, runMark{i, t.count, t.sum})
+		}
+		r := t.entry(i, signed)
+		if r.count == 0 {
+			continue
+		}
+		if t.count == 0 {
+			t.min, t.max = r.value, r.value
+		}
+		t.min, t.max = min(t.min, r.value), max(t.max, r.value)
+		t.count += r.count
+		if signed { // nobody needs the sum of offsets
+			continue
+		}
+		if r.value > 0 && r.count > (maxTicks-t.sum)/r.value {
+			return nil, b.damaged(8+8*i, "the durations add up to more than any medium lasts")
+		}
+		t.sum += r.count * r.value
+	}
+	return t, nil
+}
+
+func (t *runTable) entry(i int, signed bool) run {
+	count, value := be.Uint32(t.data[8*i:]), be.Uint32(t.data[8*i+4:])
+	if signed {
+		return run{int64(count), int64(int32(value))}
+	}
+	return run{int64(count), int64(value)}
+}
+
+// walk calls f for each entry from the one that holds sample on, with what
+// stands before the entry, until f returns false.
+func (t *runTable) walk(from runMark, signed bool, f func(at runMark, r run) bool) {
+	at := from
+	for ; at.entry < len(t.data)/8; at.entry++ {
+		r := t.entry(at.entry, signed)
+		if !f(at, r) {
+			return
+		}
+		at.sample += r.count
+		at.sum += r.count * r.value
+	}
+}
+
+// markBefore returns the last mark for which after is false. After must be
+// false up to some mark and true from there on.
+func (t *runTable) markBefore(after func(runMark) bool) runMark {
+	i := sort.Search(len(t.marks), func(i int) bool { return after(t.marks[i]) })
+	if i == 0 {
+		return runMark{}
+	}
+	return t.marks[i-1]
+}
+
+// sampleTables are one track's sample tables, read in place. Samples count
+// from 0. Times are in ticks of the track's timescale.
+type sampleTables struct {
+	count int64 // samples
+
+	stts *runTable
+	ctts *runTable // nil: composition time is decode time
+	sync []byte    // stss entries, 4 bytes each, ascending, counting from 1
+	all  bool      // no stss: every sample is a sync sample
+
+	sizes     []byte // stsz or stz2 entries; nil where all have one size
+	sizeBits  int    // of an entry: 4, 8, 16 or 32
+	oneSize   int64
+	chunks    []byte // stco or co64 entries
+	wide      bool   // co64
+	stsc      []byte // 12 bytes each
+	stscMarks []runMark
+
+	box box // the stbl, for errors
+}
+
+// decode returns a sample's decode time.
+func (s *sampleTables) decode(sample int64) int64 {
+	var out int64
+	from := s.stts.markBefore(func(m runMark) bool { return m.sample > sample })
+	s.stts.walk(from, false, func(at runMark, r run) bool {
+		if sample < at.sample+r.count {
+			out = at.sum + (sample-at.sample)*r.value
+			return false
+		}
+		out = at.sum + r.count*r.value
+		return true
+	})
+	return out
+}
+
+// offset returns a sample's composition offset.
+func (s *sampleTables) offset(sample int64) int64 {
+	var out int64
+	if s.ctts == nil {
+		return 0
+	}
+	from := s.ctts.markBefore(func(m runMark) bool { return m.sample > sample })
+	s.ctts.walk(from, true, func(at runMark, r run) bool {
+		if sample < at.sample+r.count {
+			out = r.value
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+// compose returns a sample's composition time: when it is presented, on the
+// media's own timeline.
+func (s *sampleTables) compose(sample int64) int64 { return s.decode(sample) + s.offset(sample) }
+
+// duration returns how long a sample lasts.
+func (s *sampleTables) duration(sample int64) int64 { return s.decode(sample+1) - s.decode(sample) }
+
+// end returns when the last sample ends, in decode time.
+func (s *sampleTables) end() int64 { return s.decode(s.count) }
+
+// atDecode returns the last sample whose decode time is at or before t, or -1.
+func (s *sampleTables) atDecode(t int64) int64 {
+	out := int64(-1)
+	from := s.stts.markBefore(func(m runMark) bool { return m.sum > t })
+	s.stts.walk(from, false, func(at runMark, r run) bool {
+		if at.sum > t {
+			return false
+		}
+		if r.count > 0 {
+			out = at.sample + r.count - 1
+			if r.value > 0 {
+				out = at.sample + min(r.count-1, (t-at.sum)/r.value)
+			}
+		}
+		return true
+	})
+	return min(out, s.count-1)
+}
+
+// leastOffset returns the least composition offset.
+func (s *sampleTables) leastOffset() int64 {
+	if s.ctts == nil {
+		return 0
+	}
+	if s.ctts.count < s.count {
+		return min(s.ctts.min, 0)
+	}
+	return s.ctts.min
+}
+
+// syncBefore returns the last sync sample at or before a sample, or -1.
+func (s *sampleTables) syncBefore(sample int64) int64 {
+	if s.all || sample < 0 {
+		return sample
+	}
+	n := sort.Search(len(s.sync)/4, func(i int) bool { return int64(be.Uint32(s.sync[4*i:]))-1 > sample })
+	if n == 0 {
+		return -1
+	}
+	return int64(be.Uint32(s.sync[4*(n-1):])) - 1
+}
+
+// isSync reports whether a sample is a sync sample.
+func (s *sampleTables) isSync(sample int64) bool { return s.syncBefore(sample) == sample }
+
+// size returns a sample's length in bytes.
+func (s *sampleTables) size(sample int64) int64 {
+	switch {
+	case s.sizes == nil:
+		return s.oneSize
+	case s.sizeBits == 32:
+		return int64(be.Uint32(s.sizes[4*sample:]))
+	case s.sizeBits == 16:
+		return int64(be.Uint16(s.sizes[2*sample:]))
+	case s.sizeBits == 8:
+		return int64(s.sizes[sample])
+	case sample%2 == 0:
+		return int64(s.sizes[sample/2] >> 4)
+	default:
+		return int64(s.sizes[sample/2] & 15)
+	}
+}
+
+// bytesOf returns the length of the samples [from, to) in bytes.
+func (s *sampleTables) bytesOf(from, to int64) int64 {
+	if s.sizes == nil {
+		return s.oneSize * (to - from)
+	}
+	var n int64
+	for i := from; i < to; i++ {
+		n += s.size(i)
+	}
+	return n
+}
+
+// chunk is a stretch of samples that lie behind one another in the file.
+type chunk struct {
+	offset      int64 // in the file
+	size        int64 // in bytes
+	samples     int64
+	description uint32 // which stsd entry, counting from 1
+}
+
+// chunkCount returns the number of chunks.
+func (s *sampleTables) chunkCount() int64 {
+	if s.wide {
+		return int64(len(s.chunks) / 8)
+	}
+	return int64(len(s.chunks) / 4)
+}
+
+// chunkOffset returns where a chunk begins in the file. Chunks count from 0.
+func (s *sampleTables) chunkOffset(i int64) uint64 {
+	if s.wide {
+		return be.Uint64(s.chunks[8*i:])
+	}
+	return uint64(be.Uint32(s.chunks[4*i:]))
+}
+
+// stscEntry is a run of chunks with equally many samples.
+type stscEntry struct {
+	first, next int64 // chunks [first, next), counting from 0
+	samples     int64 // in each
+	description uint32
+}
+
+func (s *sampleTables) stscEntry(i int) stscEntry {
+	e := stscEntry{
+		first:       int64(be.Uint32(s.stsc[12*i:])) - 1,
+		next:        s.chunkCount(),
+		samples:     int64(be.Uint32(s.stsc[12*i+4:])),
+		description: be.Uint32(s.stsc[12*i+8:]),
+	}
+	if i+1 < len(s.stsc)/12 {
+		e.next = int64(be.Uint32(s.stsc[12*(i+1):])) - 1
+	}
+	return e
+}
+
+// chunksOf returns the samples [from, to) as chunks, the first and the last of
+// them cut.
+func (s *sampleTables) chunksOf(from, to int64) ([]chunk, error) {
+	var out []chunk
+	i := sort.Search(len(s.stscMarks), func(i int) bool { return s.stscMarks[i].sample > from })
+	if i == 0 {
+		return nil, nil
+	}
+	sample := s.stscMarks[i-1].sample
+	for n := s.stscMarks[i-1].entry; n < len(s.stsc)/12 && sample < to; n++ {
+		e := s.stscEntry(n)
+		c := e.first
+		if e.samples > 0 && from > sample { // whole chunks before the wanted ones
+			skip := min((from-sample)/e.samples, e.next-e.first)
+			c, sample = c+skip, sample+skip*e.samples
+		}
+		for ; c < e.next && sample < to; c++ {
+			first, last := max(sample, from), min(sample+e.samples, to)
+			if first < last {
+				off := s.chunkOffset(c)
+				if off > 1<<62 {
+					return nil, s.box.damaged(0, "chunk %d begins at byte %d", c+1, off)
+				}
+				out = append(out, chunk{
+					offset:      int64(off) + s.bytesOf(sample, first),
+					size:        s.bytesOf(first, last),
+					samples:     last - first,
+					description: e.description,
+				})
+			}
+			sample += e.samples
+		}
+	}
+	return out, nil
+}
+
+// durations returns the durations of the samples [from, to) as runs.
+func (s *sampleTables) durations(from, to int64) []run {
+	return sliceRuns(s.stts, false, from, to)
+}
+
+// offsets returns the composition offsets of the samples [from, to) as runs.
+func (s *sampleTables) offsets(from, to int64) []run {
+	if s.ctts == nil {
+		return nil
+	}
+	out := sliceRuns(s.ctts, true, from, to)
+	var have int64
+	for _, r := range out {
+		have += r.count
+	}
+	if have < to-from { // samples beyond the table have no offset
+		out = append(out, run{to - from - have, 0})
+	}
+	return out
+}
+
+func sliceRuns(t *runTable, signed bool, from, to int64) []run {
+	var out []run
+	start := t.markBefore(func(m runMark) bool { return m.sample > from })
+	t.walk(start, signed, func(at runMark, r run) bool {
+		first, last := max(at.sample, from), min(at.sample+r.count, to)
+		if first < last {
+			out = appendRun(out, run{last - first, r.value})
+		}
+		return at.sample+r.count < to
+	})
+	return out
+}
+
+// appendRun adds a run, joined with the last one where they share a value.
+func appendRun(runs []run, r run) []run {
+	if n := len(runs) - 1; n >= 0 && runs[n].value == r.value {
+		runs[n].count += r.count
+		return runs
+	}
+	return append(runs, r)
+}
+
+// entries returns the entries of a table that follow version, flags and an
+// entry count, checked against the bytes that are there.
+func (b box) entries(stride int) ([]byte, error) {
+	p := b.payload()
+	if len(p) < 8 {
+		return nil, b.damaged(0, "cut off")
+	}
+	n := int64(be.Uint32(p[4:]))
+	if n*int64(stride) > int64(len(p)-8) {
+		return nil, b.damaged(4, "%d entries of %d bytes do not fit into its %d bytes", n, stride, len(p))
+	}
+	return p[8 : 8+n*int64(stride)], nil
+}
+
+// readTables reads the sample tables of an stbl.
+func readTables(stbl box) (*sampleTables, error) {
+	s := &sampleTables{box: stbl, all: true}
+	for c, err := range stbl.children() {
+		if err == nil {
+			err = s.readTable(c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if s.stts == nil {
+		s.stts = &runTable{}
+	}
+	if s.sizes == nil && s.oneSize == 0 && s.count > 0 {
+		s.count = 0 // samples of no size: nothing to deliver
+	}
+	s.count = min(s.count, s.stts.count)
+	if s.count > 0 {
+		return s, s.markChunks()
+	}
+	return s, nil
+}
+
+func (s *sampleTables) readTable(b box) (err error) {
+	switch b.typ {
+	case "stts":
+		s.stts, err = readRuns(b, false)
+	case "ctts":
+		s.ctts, err = readRuns(b, true)
+	case "stss":
+		s.sync, err = b.entries(4)
+		s.all = false
+		if err == nil && !ascending(s.sync) {
+			err = b.damaged(8, "sync samples are not in order")
+		}
+	case "stsz":
+		err = s.readSizes(b)
+	case "stz2":
+		err = s.readCompactSizes(b)
+	case "stsc":
+		s.stsc, err = b.entries(12)
+	case "stco":
+		s.chunks, err = b.entries(4)
+		s.wide = false
+	case "co64":
+		s.chunks, err = b.entries(8)
+		s.wide = true
+	}
+	return err
+}
+
+func ascending(table []byte) bool {
+	for i := 4; i < len(table); i += 4 {
+		if be.Uint32(table[i:]) <= be.Uint32(table[i-4:]) {
+			return false
+		}
+	}
+	return len(table) == 0 || be.Uint32(table) > 0
+}
+
+// readSizes reads an stsz: one size for all samples, or a table.
+func (s *sampleTables) readSizes(b box) error {
+	p := b.payload()
+	if len(p) < 12 {
+		return b.damaged(0, "cut off")
+	}
+	s.oneSize, s.count = int64(be.Uint32(p[4:])), int64(be.Uint32(p[8:]))
+	if s.oneSize != 0 {
+		if s.count > maxTicks/s.oneSize {
+			return b.damaged(4, "%d samples of %d bytes", s.count, s.oneSize)
+		}
+		return nil
+	}
+	if s.count*4 > int64(len(p)-12) {
+		return b.damaged(8, "%d sizes do not fit into its %d bytes", s.count, len(p))
+	}
+	s.sizes, s.sizeBits = p[12:12+4*s.count], 32
+	return nil
+}
+
+// readCompactSizes reads an stz2: sizes of 4, 8 or 16 bits.
+func (s *sampleTables) readCompactSizes(b box) error {
+	p := b.payload()
+	if len(p) < 12 {
+		return b.damaged(0, "cut off")
+	}
+	s.sizeBits, s.count = int(p[7]), int64(be.Uint32(p[8:]))
+	if !slices.Contains([]int{4, 8, 16}, s.sizeBits) {
+		return b.damaged(7, "sizes of %d bits", s.sizeBits)
+	}
+	n := (s.count*int64(s.sizeBits) + 7) / 8
+	if n > int64(len(p)-12) {
+		return b.damaged(8, "%d sizes do not fit into its %d bytes", s.count, len(p))
+	}
+	s.sizes = p[12 : 12+n]
+	return nil
+}
+
+// markChunks checks the chunk table and marks where its entries begin. The
+// samples that no chunk holds do not count.
+func (s *sampleTables) markChunks() error {
+	var sample int64
+	for i := range len(s.stsc) / 12 {
+		e := s.stscEntry(i)
+		if e.first < 0 || e.next <= e.first && e.next < s.chunkCount() {
+			return s.box.damaged(0, "stsc entry %d: chunk %d does not follow the ones before", i+1, e.first+1)
+		}
+		if i%marksEvery == 0 {
+			s.stscMarks = append(s.stscMarks, runMark{entry: i, sample: sample})
+		}
+		if n := min(e.next, s.chunkCount()) - e.first; n > 0 {
+			sample += n * e.samples
+		}
+		if sample >= s.count {
+			return nil
+		}
+	}
+	s.count = min(s.count, sample)
+	return nil
+}
