@@ -126,10 +126,17 @@ func (m *movie) choose(t *track, want fragment.Interval) *cut {
 	return c
 }
 
-// mediaAt returns the composition time, in the cut's timescale, of the first
-// tick that is presented at or after t.
+// mediaAt returns the composition time, in the cut's timescale, at which an
+// interval that begins or ends at t is cut. A picture belongs to the interval
+// if it is presented at or after its beginning, so that is the first tick at or
+// after t. Sound is cut at the sample nearest to t; clips that follow one
+// another then share no sample and lose none.
 func (c *cut) mediaAt(s segment, t fragment.Time) int64 {
-	return s.mediaTime*c.refine + t.Sub(s.start).Ceil(c.timescale())
+	into := t.Sub(s.start)
+	if c.track.kind == formats.Audio {
+		return s.mediaTime*c.refine + into.Round(c.timescale())
+	}
+	return s.mediaTime*c.refine + into.Ceil(c.timescale())
 }
 
 // maxTimescale is the finest timescale that is written, in ticks a second.

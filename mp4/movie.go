@@ -3,6 +3,7 @@ package mp4
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	gomp4 "github.com/abema/go-mp4"
@@ -22,6 +23,8 @@ type movie struct {
 	duration   int64 // as mvhd says, in timescale; 0: unknown
 	fragmented bool  // has an mvex: media may lie in fragments
 	tracks     []*track
+	marks      []chapterMark
+	chapters   []formats.Chapter
 }
 
 // track is one trak.
@@ -37,7 +40,8 @@ type track struct {
 	entry     sampleEntry // the first sample entry
 	info      formats.Track
 
-	roll int64 // samples that an audio roll group asks to decode before
+	roll       int64    // samples that an audio roll group asks to decode before
+	companions []uint32 // tracks that belong to it: chapters and time codes
 
 	stbl, tkhd, mdhd, stsd box
 }
@@ -65,6 +69,8 @@ func readMovie(moov box, limits formats.Limits) (*movie, error) {
 			}
 		case "mvex":
 			m.fragmented = true
+		case "udta":
+			m.readUserData(c)
 		case "cmov":
 			return nil, unsupported(c.path, c.off, "decompress the index first, for example with a remux", "a compressed moov")
 		}
@@ -88,7 +94,21 @@ func readMovie(moov box, limits formats.Limits) (*movie, error) {
 		}
 		m.tracks = append(m.tracks, t)
 	}
-	return m, m.uniqueIDs()
+	if err := m.uniqueIDs(); err != nil {
+		return nil, err
+	}
+	m.setDefaults()
+	m.chapters = listChapters(m.marks, m.length())
+	return m, nil
+}
+
+// setDefaults marks the tracks that are played unless others are asked for:
+// the enabled ones, or all where the file enables none.
+func (m *movie) setDefaults() {
+	none := !slices.ContainsFunc(m.tracks, func(t *track) bool { return t.enabled })
+	for _, t := range m.tracks {
+		t.info.Default = t.enabled || none
+	}
 }
 
 // uniqueIDs makes sure that an ID names one track.
@@ -132,6 +152,8 @@ func (m *movie) readTrack(b box) (*track, error) {
 				err = t.readHeader(c)
 			case "edts":
 				err = t.readEdits(c)
+			case "tref":
+				err = t.readReferences(c)
 			case "mdia":
 				err = t.readMedia(c)
 			}
@@ -202,6 +224,21 @@ func (t *track) readEdits(b box) error {
 				"an edit at a rate other than 1")
 		}
 		t.edits = append(t.edits, d)
+	}
+	return nil
+}
+
+// readReferences reads which tracks a tref names that belong to this one.
+func (t *track) readReferences(b box) error {
+	for c, err := range b.children() {
+		if err != nil {
+			return err
+		}
+		if c.typ == "chap" || c.typ == "tmcd" {
+			for p := c.payload(); len(p) >= 4 && len(t.companions) < maxTracks; p = p[4:] {
+				t.companions = append(t.companions, be.Uint32(p))
+			}
+		}
 	}
 	return nil
 }
@@ -295,7 +332,34 @@ func (t *track) readStbl(b box) error {
 		t.entry, err = readSampleEntry(stsd, t.kind)
 	}
 	t.stbl, t.tables = b, tables
-	return err
+	if err != nil {
+		return err
+	}
+	for c, err := range b.children() {
+		if err != nil {
+			return err
+		}
+		if p := c.payload(); c.typ == "sgpd" && len(p) >= 8 && string(p[4:8]) == "roll" {
+			t.readRoll(p)
+		}
+	}
+	return nil
+}
+
+// readRoll takes the farthest pre-roll out of a roll group description
+// (ISO/IEC 14496-12 section 10.1): a negative distance says how many samples
+// before a sample decoding has to begin.
+func (t *track) readRoll(p []byte) {
+	at := 12 // version and flags, grouping type, default length (version 1 and up)
+	if p[0] == 0 {
+		at = 8
+	}
+	if p[0] >= 1 && len(p) >= 12 && be.Uint32(p[8:]) != 2 {
+		return // of varying length: never seen for roll
+	}
+	for at += 4; at+2 <= len(p); at += 2 {
+		t.roll = max(t.roll, -int64(int16(be.Uint16(p[at:]))))
+	}
 }
 
 // describe fills in what info says of the track.

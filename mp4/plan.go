@@ -1,0 +1,233 @@
+package mp4
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Progressive is the layout with one moov in front of one mdat.
+const Progressive formats.Layout = "progressive"
+
+// Plan resolves a selection. It needs no requests: the index is in hand.
+func (f *file) Plan(_ context.Context, s formats.Selection) (*formats.Plan, error) {
+	m := f.movie
+	want, err := f.interval(s)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := m.chosen(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &clip{file: f, want: want, original: s.Timeline == formats.Original}
+	for _, t := range chosen {
+		if t.entry.encrypted {
+			return nil, unsupported(t.stsd.path, t.stsd.off, "encrypted tracks come with a later version", "track %d is encrypted", t.id)
+		}
+		switch cut := m.choose(t, want); {
+		case len(cut.ranges) == 0:
+			c.warn("track %d has nothing in the interval and is left out", t.id)
+		default:
+			c.cuts = append(c.cuts, cut)
+		}
+	}
+	if len(c.cuts) == 0 {
+		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNoFragment, want)
+	}
+	return c.plan()
+}
+
+// interval checks what of a selection does not depend on tracks.
+func (f *file) interval(s formats.Selection) (fragment.Interval, error) {
+	switch {
+	case s.Form == formats.Verbatim:
+		return fragment.Interval{}, unsupported("", -1, "ask for the standalone form",
+			"a verbatim clip: the moov of a progressive file describes the whole and would not fit a part")
+	case s.Layout != "" && s.Layout != Progressive:
+		return fragment.Interval{}, unsupported("", -1, "leave the layout out", "layout %q", s.Layout)
+	case s.Interval.Empty():
+		return fragment.Interval{}, fmt.Errorf("%w: the interval %v is empty", formats.ErrNoFragment, s.Interval)
+	}
+	length := f.movie.length()
+	if !s.Interval.Start.Less(length) {
+		return fragment.Interval{}, &formats.PastEndError{Start: s.Interval.Start, Duration: length}
+	}
+	return s.Interval.Clamp(length), nil
+}
+
+// chosen returns the tracks of a selection, in the file's order, and those that
+// belong to them: chapters and time codes.
+func (m *movie) chosen(s formats.Selection) ([]*track, error) {
+	named, err := formats.Chosen(m.infos(), s)
+	if err != nil {
+		return nil, err
+	}
+	in := map[string]bool{}
+	for _, t := range named {
+		in[t.ID] = true
+	}
+	for _, t := range m.tracks {
+		for _, id := range t.companions {
+			in[fmt.Sprint(id)] = in[fmt.Sprint(id)] || in[t.info.ID]
+		}
+	}
+	var out []*track
+	for _, t := range m.playable() {
+		if in[t.info.ID] {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// clip is a clip being planned.
+type clip struct {
+	file     *file
+	want     fragment.Interval
+	original bool // keep the original's times
+	cuts     []*cut
+	chunks   []placed
+	warnings []fragment.Warning
+
+	timescale int64 // of the clip's movie
+}
+
+// placed is a chunk of a cut and its place in the clip's mdat.
+type placed struct {
+	cut   int
+	order int // among the cut's chunks
+	chunk
+	at int64 // from the beginning of the mdat's payload
+}
+
+func (c *clip) warn(format string, args ...any) {
+	c.warnings = append(c.warnings, fragment.Warning{Reason: fmt.Sprintf(format, args...)})
+}
+
+// plan lays the clip out: the header, then the ranges of the original in file
+// order.
+func (c *clip) plan() (*formats.Plan, error) {
+	media, err := c.place()
+	if err != nil {
+		return nil, err
+	}
+	c.timescale = c.movieTimescale()
+	info := c.file.window.Info()
+	header := c.header(media)
+	p := &formats.Plan{
+		MediaType: c.file.mediaType(),
+		Requested: c.want,
+		Presented: c.want,
+		Covered:   c.covered(),
+		Parts:     append([]seek.Part{seek.Literal(header, "header")}, c.ranges(&info)...),
+		Size:      int64(len(header)) + media,
+		Needed:    int64(len(c.file.ftyp)+len(c.file.movie.box.raw)) + c.span(),
+		Warnings:  c.warnings,
+	}
+	for _, cut := range c.cuts {
+		p.Tracks = append(p.Tracks, cut.track.info)
+	}
+	return p, nil
+}
+
+// place finds the chunks of all cuts, orders them as they stand in the file and
+// gives each its place. It returns the length of all.
+func (c *clip) place() (int64, error) {
+	size := c.file.window.Info().Size
+	for i, cut := range c.cuts {
+		for _, r := range cut.ranges {
+			chunks, err := cut.track.tables.chunksOf(r.from, r.to)
+			if err != nil {
+				return 0, err
+			}
+			for _, ch := range chunks {
+				if size >= 0 && ch.offset+ch.size > size {
+					return 0, cut.track.outside(ch, size)
+				}
+				c.chunks = append(c.chunks, placed{cut: i, order: len(c.chunks), chunk: ch})
+			}
+		}
+	}
+	slices.SortFunc(c.chunks, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.order, b.order))
+	})
+	var at int64
+	for i := range c.chunks {
+		c.chunks[i].at = at
+		at += c.chunks[i].size
+	}
+	if size >= 0 && at > size {
+		return 0, c.file.movie.box.damaged(0, "the samples of the interval overlap: %d bytes out of a file of %d", at, size)
+	}
+	return at, nil
+}
+
+// outside is the error that media lies beyond the file's end.
+func (t *track) outside(ch chunk, size int64) error {
+	return &formats.Error{
+		Container: Name, Element: t.stbl.path, Offset: ch.offset, Err: formats.ErrDamaged,
+		Problem: fmt.Sprintf("track %d has samples up to byte %d, but the file ends at %d", t.id, ch.offset+ch.size, size),
+		Hint:    "the file is cut off: an earlier interval may still be there",
+	}
+}
+
+// ranges returns the parts of the mdat, each as long as the original goes on
+// without a gap.
+func (c *clip) ranges(info *seek.Info) []seek.Part {
+	var out []seek.Part
+	for _, ch := range c.chunks {
+		if n := len(out) - 1; n >= 0 && out[n].End() == ch.offset {
+			out[n].Length += ch.size
+			out[n].Size += ch.size
+			continue
+		}
+		if ch.size > 0 {
+			out = append(out, seek.Bytes(info, seek.Range{Offset: ch.offset, Length: ch.size}, "samples"))
+		}
+	}
+	return out
+}
+
+// span is the length of the file from the first to the last needed byte.
+func (c *clip) span() int64 {
+	first, last := int64(math.MaxInt64), int64(0)
+	for _, ch := range c.chunks {
+		first, last = min(first, ch.offset), max(last, ch.offset+ch.size)
+	}
+	return max(0, last-first)
+}
+
+func (c *clip) covered() fragment.Interval {
+	out := c.cuts[0].covered()
+	for _, cut := range c.cuts[1:] {
+		i := cut.covered()
+		out = fragment.Between(out.Start.Min(i.Start), out.End.Max(i.End))
+	}
+	return out
+}
+
+// movieTimescale returns a timescale in which the clip's edits are exact: a
+// common multiple of its tracks', or the finest of them where that is too large.
+func (c *clip) movieTimescale() int64 {
+	all, finest := int64(1), int64(1)
+	for _, cut := range c.cuts {
+		all = min(lcm(all, cut.timescale()), maxTicks)
+		finest = max(finest, cut.timescale())
+	}
+	if all > max(maxTimescale, finest) {
+		return finest
+	}
+	if den := c.want.Start.Rat().Denom(); c.original && den.IsInt64() {
+		if with := lcm(all, den.Int64()); with <= maxTimescale {
+			return with
+		}
+	}
+	return all
+}

@@ -1,0 +1,243 @@
+package mp4
+
+import (
+	"math"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/fragment"
+)
+
+// header writes what stands before the clip's media: ftyp, moov and the
+// header of an mdat of so many bytes. Media offsets depend on the moov's
+// length, and that only on whether they need 64 bits.
+func (c *clip) header(media int64) []byte {
+	mdat := mdatHeader(media)
+	wide := media > math.MaxUint32-1<<28 // a moov never grows near 256 MiB
+	w := &builder{}
+	w.raw(c.file.ftyp)
+	c.writeMoov(w, wide, 0)
+	start := int64(len(w.buf) + len(mdat))
+	w.buf = w.buf[:len(c.file.ftyp)]
+	c.writeMoov(w, wide, start)
+	w.raw(mdat)
+	return w.buf
+}
+
+func mdatHeader(media int64) []byte {
+	if media+8 <= math.MaxUint32 {
+		return append(be.AppendUint32(nil, uint32(media+8)), "mdat"...)
+	}
+	return be.AppendUint64(append(be.AppendUint32(nil, 1), "mdat"...), uint64(media+16))
+}
+
+// writeMoov writes the clip's moov for media that begins at start. What is not
+// about time or place is copied as it is.
+func (c *clip) writeMoov(w *builder, wide bool, start int64) {
+	w.box("moov", func() {
+		for b, err := range c.file.movie.box.children() {
+			if err != nil {
+				return // cannot be: the moov was read whole before
+			}
+			switch b.typ {
+			case "mvhd":
+				w.box("mvhd", func() { w.raw(withDuration(b, c.timescale, c.duration())) })
+			case "trak":
+				if i := c.cutOf(b); i >= 0 {
+					c.writeTrak(w, i, wide, start)
+				}
+			case "udta", "meta":
+				w.raw(c.userData(b))
+			default:
+				w.raw(b.raw)
+			}
+		}
+	})
+}
+
+// cutOf returns which cut is of the given trak, or -1.
+func (c *clip) cutOf(trak box) int {
+	return slices.IndexFunc(c.cuts, func(cut *cut) bool { return cut.track.box.off == trak.off })
+}
+
+func (c *clip) writeTrak(w *builder, i int, wide bool, start int64) {
+	cut := c.cuts[i]
+	edits := c.edits(cut)
+	w.box("trak", func() {
+		for b := range cut.track.box.children() {
+			switch b.typ {
+			case "tkhd":
+				w.box("tkhd", func() { w.raw(withDuration(b, 0, total(edits))) })
+				writeEdits(w, edits)
+			case "edts":
+			case "tref":
+				c.writeReferences(w, b)
+			case "mdia":
+				c.writeMedia(w, i, b, wide, start)
+			case "udta", "meta":
+				w.raw(c.userData(b))
+			default:
+				w.raw(b.raw)
+			}
+		}
+	})
+}
+
+// writeReferences copies a tref without the tracks that the clip lacks.
+func (c *clip) writeReferences(w *builder, tref box) {
+	var kept builder
+	for b := range tref.children() {
+		var ids []byte
+		for p := b.payload(); len(p) >= 4; p = p[4:] {
+			if slices.ContainsFunc(c.cuts, func(cut *cut) bool { return cut.track.id == be.Uint32(p) }) {
+				ids = append(ids, p[:4]...)
+			}
+		}
+		if len(ids) > 0 {
+			kept.box(b.typ, func() { kept.raw(ids) })
+		}
+	}
+	if len(kept.buf) > 0 {
+		w.box("tref", func() { w.raw(kept.buf) })
+	}
+}
+
+func (c *clip) writeMedia(w *builder, i int, mdia box, wide bool, start int64) {
+	cut := c.cuts[i]
+	w.box("mdia", func() {
+		for b := range mdia.children() {
+			switch b.typ {
+			case "mdhd":
+				w.box("mdhd", func() { w.raw(withDuration(b, cut.timescale(), cut.mediaDuration())) })
+			case "minf":
+				w.box("minf", func() {
+					for b := range b.children() {
+						if b.typ == "stbl" {
+							c.writeTables(w, i, b, wide, start)
+						} else {
+							w.raw(b.raw)
+						}
+					}
+				})
+			default:
+				w.raw(b.raw)
+			}
+		}
+	})
+}
+
+// mediaDuration is the duration of all delivered samples, in the cut's
+// timescale.
+func (c *cut) mediaDuration() int64 { return c.decodeInClip(math.MaxInt64) }
+
+// withDuration returns the payload of an mvhd, tkhd or mdhd with another
+// duration and, unless it is 0, another timescale. A duration that does not fit
+// makes it version 1 (ISO/IEC 14496-12 sections 8.2.2, 8.3.2, 8.4.2).
+func withDuration(b box, timescale, duration int64) []byte {
+	p := b.payload()
+	var out []byte
+	field := 4 // of the times
+	if p[0] == 1 {
+		field = 8
+	}
+	between := 4 // timescale, or in a tkhd the track's ID and 4 reserved bytes
+	if b.typ == "tkhd" {
+		between = 8
+	}
+	rest := p[4+2*field+between+field:]
+	times := p[4 : 4+2*field]
+	middle := slices.Clone(p[4+2*field : 4+2*field+between])
+	if timescale != 0 {
+		be.PutUint32(middle, uint32(timescale))
+	}
+	if p[0] == 1 || duration > math.MaxUint32-1 {
+		out = append(out, 1)
+		out = append(out, p[1:4]...)
+		if p[0] == 0 {
+			out = be.AppendUint64(out, uint64(be.Uint32(times)))
+			out = be.AppendUint64(out, uint64(be.Uint32(times[4:])))
+		} else {
+			out = append(out, times...)
+		}
+		out = append(out, middle...)
+		out = be.AppendUint64(out, uint64(duration))
+		return append(out, rest...)
+	}
+	out = append(out, p[:4+2*field]...)
+	out = append(out, middle...)
+	out = be.AppendUint32(out, uint32(duration))
+	return append(out, rest...)
+}
+
+// duration is the clip's, in its movie timescale: its longest track.
+func (c *clip) duration() int64 {
+	var longest int64
+	for _, cut := range c.cuts {
+		longest = max(longest, total(c.edits(cut)))
+	}
+	return longest
+}
+
+// total is how long edits last.
+func total(edits []edit) int64 {
+	var n int64
+	for _, e := range edits {
+		n += e.duration
+	}
+	return n
+}
+
+// edits returns the edit list of a cut in the clip: what of its samples is
+// presented, so that the lead-in is not, in the clip's timescales.
+func (c *clip) edits(cut *cut) []edit {
+	var out []edit
+	at := int64(0) // in the clip's presentation
+	zero := c.want.Start
+	if c.original {
+		zero = fragment.Time{}
+	}
+	for _, p := range cut.pieces {
+		if start := p.start.Sub(zero).Round(c.timescale); start > at {
+			out = append(out, edit{duration: start - at, mediaTime: -1, rate: 1})
+			at = start
+		}
+		e := edit{rate: 1, mediaTime: cut.decodeInClip(p.samples.from) + p.from - cut.track.tables.decode(p.samples.from)*cut.refine}
+		if p.still {
+			e.rate = 0
+			e.duration = p.end.Sub(p.start).Round(c.timescale)
+		} else {
+			e.duration = ticksIn(p.to-p.from, cut.timescale(), c.timescale)
+		}
+		out = append(out, e)
+		at += e.duration
+	}
+	return out
+}
+
+// writeEdits writes an edts.
+func writeEdits(w *builder, edits []edit) {
+	wide := slices.ContainsFunc(edits, func(e edit) bool {
+		return e.duration > math.MaxUint32 || e.mediaTime > math.MaxInt32
+	})
+	version := uint8(0)
+	if wide {
+		version = 1
+	}
+	w.box("edts", func() {
+		w.full("elst", version, 0, func() {
+			w.u32(uint32(len(edits)))
+			for _, e := range edits {
+				if wide {
+					w.u64(uint64(e.duration))
+					w.u64(uint64(e.mediaTime))
+				} else {
+					w.u32(uint32(e.duration))
+					w.u32(uint32(int32(e.mediaTime)))
+				}
+				w.u32(uint32(e.rate) << 16)
+			}
+		})
+	})
+}
+
+// ticksIn converts ticks of one timescale to another, rounded to the nearest.
+func ticksIn(n, from, to int64) int64 { return fragment.Ticks(n, from).Round(to) }
