@@ -3,23 +3,27 @@ package client
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
-	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
 // DefaultIdleTimeout is how long a Client waits for the next byte.
 const DefaultIdleTimeout = 30 * time.Second
 
+// edge is how many bytes at either end of a resource are asked for first.
+const edge = 64 << 10
+
 // Client opens media. The zero value is ready to use; its fields must not be
-// changed once it is in use. A Client may be used concurrently.
+// changed once it is in use, and it must not be copied then. A Client may be
+// used concurrently.
 type Client struct {
 	// HTTP sends the requests for http and https. Nil means a client of its own
-	// with as many idle connections for each host as Parallel. Retries, ranges
-	// and timeouts are this package's; http.Client.Timeout would cut long clips
-	// and should be 0.
+	// with as many idle connections for each host as Parallel. Retries, ranges,
+	// redirects and timeouts are this package's: HTTP's CheckRedirect is asked,
+	// too, and its Timeout would cut long clips and should be 0.
 	HTTP *http.Client
 	// Header is sent with every request to the host of the URI that was opened,
 	// and never to another.
@@ -30,7 +34,7 @@ type Client struct {
 	// Openers open names by their URI scheme, in lower case, instead of or
 	// beside "http", "https" and "file".
 	Openers map[string]seek.Opener
-	// Observer is told about every request. It may be nil.
+	// Observer is told about every request over HTTP. It may be nil.
 	Observer seek.Observer
 	// Limits bound what one resource may cost. Zero fields have defaults.
 	Limits formats.Limits
@@ -43,47 +47,124 @@ type Client struct {
 	// Growing says that resources may grow while they are read: a larger size
 	// or a newer validator is no change.
 	Growing bool
+
+	pace pace // of retries; the zero value is defaultPace
+
+	once   sync.Once
+	shared *web            // of all HTTP resources; made at the first use
+	pool   *http.Transport // nil where HTTP is given
+}
+
+// DefaultFormats returns the containers that are built in, in the order in
+// which they are tried.
+func DefaultFormats() []formats.Format { return nil }
+
+// CloseIdleConnections closes the connections that the Client keeps for its next
+// requests. Those of a given HTTP client are left to whoever made it.
+func (c *Client) CloseIdleConnections() {
+	c.web()
+	if c.pool != nil {
+		c.pool.CloseIdleConnections()
+	}
+}
+
+// web returns what all HTTP resources share.
+func (c *Client) web() *web {
+	c.once.Do(func() {
+		idle, p := c.IdleTimeout, c.pace
+		if idle <= 0 {
+			idle = DefaultIdleTimeout
+		}
+		if p == (pace{}) {
+			p = defaultPace
+		}
+		var over http.Client
+		if c.HTTP != nil {
+			over = *c.HTTP
+		} else {
+			c.pool = newTransport(c.Parallel)
+			over.Transport = c.pool
+		}
+		c.shared = newWeb(over, idle, p, c.Observer, c.Growing)
+	})
+	return c.shared
 }
 
 // Open opens the medium that uri names; a fragment of uri is ignored here.
 // Close the Resource when done.
+//
+// The first and the last bytes are asked for at once, a playlist whole. Errors
+// are those of package seek where the resource cannot be read, of package
+// formats where it cannot be understood.
 func (c *Client) Open(ctx context.Context, uri string) (*Resource, error) {
-	return nil, nil
+	name, _ := Split(uri)
+	return c.open(ctx, name)
+}
+
+// open opens a resource by its name, without fragment.
+func (c *Client) open(ctx context.Context, name string) (*Resource, error) {
+	s := c.secretOf(name)
+	source, err := c.openSource(ctx, name, s)
+	if err != nil {
+		return nil, err
+	}
+	limits := c.Limits.WithDefaults()
+	w := seek.NewWindow(ctx, source, limits.Window)
+	r := &Resource{
+		client:  c,
+		window:  w,
+		sources: &sources{client: c, origin: name, secret: s, window: w, open: make(map[string]seek.Source)},
+		clips:   make(map[*Clip]struct{}),
+	}
+	r.Media, err = c.recognise(ctx, name, w, formats.Env{Limits: limits, Opener: r.sources, Growing: c.Growing})
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// recognise finds the container and opens it. It does not wait for the last
+// bytes.
+func (c *Client) recognise(ctx context.Context, name string, w *seek.Window, env formats.Env) (formats.Media, error) {
+	known := c.Formats
+	if known == nil {
+		known = DefaultFormats()
+	}
+	first := seek.Request{Range: seek.Range{Length: edge}, Purpose: seek.Head, Note: "head"}
+	if namesManifest(known, name) {
+		first = seek.Request{Range: whole, Purpose: seek.Playlist, Note: "playlist"}
+	} else {
+		w.Prefetch(first, seek.Request{Range: seek.Suffix(edge), Purpose: seek.Tail, Note: "tail"})
+	}
+	got, err := w.Read(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	format, err := detect(known, got[0][:min(len(got[0]), edge)], w.Info())
+	if err != nil {
+		return nil, err
+	}
+	return format.Open(ctx, w, env)
 }
 
 // Clip opens the medium, resolves the fragment of its URI and returns the clip:
 // [Client.Open], [Resource.Clip] and one Close for both. A URI without a valid
 // fragment is [formats.ErrNoFragment]; open the resource to read all of it.
 func (c *Client) Clip(ctx context.Context, uri string) (*Clip, error) {
-	return nil, nil
-}
-
-// Resource is an open medium. It may be used concurrently until it is closed.
-type Resource struct {
-	formats.Media
-}
-
-// Info says what is known of the resource itself: name, type, validator, size.
-func (r *Resource) Source() seek.Info { return seek.Info{} }
-
-// Clip resolves a fragment against the medium and returns the clip.
-func (r *Resource) Clip(ctx context.Context, f fragment.Fragment) (*Clip, error) { return nil, nil }
-
-// Select resolves a selection and returns the clip.
-func (r *Resource) Select(ctx context.Context, s formats.Selection) (*Clip, error) { return nil, nil }
-
-// Read returns the clip of a plan, made from this resource earlier or
-// elsewhere.
-func (r *Resource) Read(ctx context.Context, p *formats.Plan) *Clip { return nil }
-
-// Close ends what the resource still does, and waits for it. Clips that are
-// being read end with an error.
-func (r *Resource) Close() error { return nil }
-
-// Clip is a fragment of a medium, as a playable file: an io.Reader, io.WriterTo,
-// io.Seeker and io.ReaderAt. See [seek.Reader] for what may run side by side.
-type Clip struct {
-	*seek.Reader
-	// Plan is what the Reader delivers.
-	Plan *formats.Plan
+	name, f := Split(uri)
+	if !formats.Named(f) {
+		return nil, noFragment(name, f)
+	}
+	r, err := c.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	clip, err := r.Clip(ctx, f)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	clip.whole = r
+	return clip, nil
 }

@@ -1,0 +1,190 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// maxRedirects is how many redirects one request follows.
+const maxRedirects = 20
+
+// secret is what only one host may see.
+type secret struct {
+	header http.Header // sent to host alone
+	host   *url.URL    // scheme, host and port of the URI that was opened
+	own    *url.Userinfo
+	home   *url.URL // the host that own, from the resource's own URI, is for
+}
+
+// addTo adds to a request what its host may see.
+func (s secret) addTo(req *http.Request) {
+	if len(s.header) > 0 && sameHost(s.host, req.URL) {
+		req.Header = s.header.Clone()
+	}
+	if s.own != nil && sameHost(s.home, req.URL) && req.Header.Get("Authorization") == "" {
+		password, _ := s.own.Password()
+		req.SetBasicAuth(s.own.Username(), password)
+	}
+}
+
+// harmless are header fields that let nobody in.
+var harmless = []string{"Accept", "Accept-Language", "Referer", "User-Agent"}
+
+// inPlay reports whether requests to the resource's host carry a secret.
+func (s secret) inPlay() bool {
+	if s.own != nil {
+		return true
+	}
+	for name := range s.header {
+		if !slices.Contains(harmless, http.CanonicalHeaderKey(name)) {
+			return sameHost(s.host, s.home)
+		}
+	}
+	return false
+}
+
+// sameHost reports whether to is the host that a secret for from may be sent
+// to: the same name and port, over the same protocol or over https now.
+func sameHost(from, to *url.URL) bool {
+	if from == nil || !strings.EqualFold(from.Hostname(), to.Hostname()) {
+		return false
+	}
+	upgraded := from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
+	return upgraded || strings.EqualFold(from.Scheme, to.Scheme) && port(from) == port(to)
+}
+
+func port(u *url.URL) string {
+	switch p := u.Port(); {
+	case p != "":
+		return p
+	case strings.EqualFold(u.Scheme, "https"):
+		return "443"
+	default:
+		return "80"
+	}
+}
+
+// follow sends a request to the target, or to the origin where that is nil, and
+// follows redirects. It returns the first answer that is none, whatever its
+// status, and the URL that gave it. The request is sent again where the same
+// answer may be better later.
+func (s *httpSource) follow(ctx context.Context, target *url.URL, r seek.Range, ifRange string) (*http.Response, *url.URL, error) {
+	at := s.origin
+	if target != nil {
+		at = target
+	}
+	var via []*http.Request
+	for {
+		req, err := s.request(ctx, at, r, ifRange)
+		if err != nil {
+			return nil, at, err
+		}
+		if err := s.mayFollow(req, via); err != nil {
+			return nil, at, err
+		}
+		resp, err := s.web.send(req)
+		if err != nil {
+			return nil, at, err
+		}
+		if !redirects(resp) {
+			return resp, at, nil
+		}
+		next, err := at.Parse(resp.Header.Get("Location"))
+		discard(resp.Body, resp.ContentLength)
+		if err != nil {
+			return nil, at, s.unfollowed(resp.StatusCode, at, r, "its Location is not a valid URI")
+		}
+		if problem := s.barred(at, next); problem != "" {
+			return nil, at, s.unfollowed(resp.StatusCode, at, r, problem)
+		}
+		if via = append(via, req); len(via) > maxRedirects {
+			return nil, at, s.unfollowed(resp.StatusCode, at, r, fmt.Sprintf("more than %d redirects", maxRedirects))
+		}
+		next.Fragment, next.RawFragment = "", ""
+		x := exchangeOf(ctx)
+		x.because(errors.New(resp.Status))
+		x.retried()
+		at = next
+	}
+}
+
+// request makes the HTTP request for a range.
+func (s *httpSource) request(ctx context.Context, at *url.URL, r seek.Range, ifRange string) (*http.Request, error) {
+	if r.Offset < 0 && s.web.suffixRefused(at.Host) {
+		return nil, &StatusError{URL: redacted(at), Range: r, Err: seek.ErrNoRanges, Problem: "the server is known not to give the last bytes of a resource"}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, bare(err)
+	}
+	s.secret.addTo(req)
+	for _, ours := range []string{"Range", "If-Range"} {
+		req.Header.Del(ours)
+	}
+	// Also where no range is asked for: else the transport would ask for gzip,
+	// and the length would be lost.
+	req.Header.Set("Accept-Encoding", "identity")
+	if r != whole {
+		req.Header.Set("Range", "bytes="+r.String())
+	}
+	if ifRange != "" {
+		req.Header.Set("If-Range", ifRange)
+	}
+	return req, nil
+}
+
+// mayFollow asks the caller's own redirect policy, if there is one.
+func (s *httpSource) mayFollow(req *http.Request, via []*http.Request) error {
+	if len(via) == 0 || s.web.redirect == nil {
+		return nil
+	}
+	return s.web.redirect(req, via)
+}
+
+// send sends a request, again while that may help, and returns the last answer.
+func (w *web) send(req *http.Request) (*http.Response, error) {
+	r, err := retryablehttp.FromRequest(req)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := w.client.Do(r)
+	if err != nil && resp != nil {
+		resp.Body.Close()
+	}
+	return resp, err
+}
+
+// redirects reports whether a response sends the request elsewhere.
+func redirects(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
+}
+
+// barred says why a redirect is not followed, "" where it is.
+func (s *httpSource) barred(from, to *url.URL) string {
+	switch {
+	case to.Scheme != "http" && to.Scheme != "https":
+		return fmt.Sprintf("it redirects to a %q URI", to.Scheme)
+	case to.Host == "":
+		return "it redirects to no host"
+	case from.Scheme == "https" && to.Scheme == "http" && s.secret.inPlay():
+		return "it redirects from https to http, which is not followed where credentials were given"
+	}
+	return ""
+}
+
+func (s *httpSource) unfollowed(status int, at *url.URL, r seek.Range, problem string) error {
+	return &StatusError{Status: status, URL: redacted(at), Range: r, Err: seek.ErrUnavailable, Problem: problem}
+}

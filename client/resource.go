@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Resource is an open medium. It may be used concurrently until it is closed.
+type Resource struct {
+	formats.Media
+	client  *Client
+	window  *seek.Window
+	sources *sources
+
+	mu     sync.Mutex
+	closed bool
+	clips  map[*Clip]struct{} // those that are not closed
+}
+
+// Source says what is known of the resource itself: name, type, validator, size.
+func (r *Resource) Source() seek.Info { return r.window.Info() }
+
+// Clip resolves a fragment against the medium and returns the clip. What the
+// fragment asks for in vain is among the plan's warnings. A fragment that
+// selects nothing by itself is [formats.ErrNoFragment]. The clip can be read
+// until ctx ends.
+func (r *Resource) Clip(ctx context.Context, f fragment.Fragment) (*Clip, error) {
+	if !formats.Named(f) {
+		return nil, noFragment(r.sources.origin, f)
+	}
+	s, warnings, err := formats.Select(f, r.Info())
+	if err != nil {
+		return nil, err
+	}
+	clip, err := r.Select(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	p := *clip.Plan
+	p.Warnings = append(append(append([]fragment.Warning(nil), f.Warnings...), warnings...), p.Warnings...)
+	clip.Plan = &p
+	return clip, nil
+}
+
+// Select resolves a selection and returns the clip. It can be read until ctx
+// ends.
+func (r *Resource) Select(ctx context.Context, s formats.Selection) (*Clip, error) {
+	if r.isClosed() {
+		return nil, fmt.Errorf("selecting from %s: %w", Redact(r.sources.origin), seek.ErrClosed)
+	}
+	p, err := r.Plan(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return r.Read(ctx, p), nil
+}
+
+// Read returns the clip of a plan, made from this resource earlier or
+// elsewhere. It can be read until ctx ends.
+func (r *Resource) Read(ctx context.Context, p *formats.Plan) *Clip {
+	clip := &Clip{Reader: seek.NewReader(ctx, p.Parts, r.sources, r.client.Parallel), Plan: p, resource: r}
+	r.mu.Lock()
+	closed := r.closed
+	if !closed {
+		r.clips[clip] = struct{}{}
+	}
+	r.mu.Unlock()
+	if closed {
+		clip.Reader.Close()
+	}
+	return clip
+}
+
+func (r *Resource) isClosed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
+}
+
+// Close ends what the resource still does, and waits for it. Clips that are
+// being read end with an error.
+func (r *Resource) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	clips := r.clips
+	r.clips = nil
+	r.mu.Unlock()
+	for c := range clips {
+		c.Reader.Close()
+	}
+	return r.window.Close()
+}
+
+// Clip is a fragment of a medium, as a playable file: an io.Reader, io.WriterTo,
+// io.Seeker and io.ReaderAt. See [seek.Reader] for what may run side by side.
+type Clip struct {
+	*seek.Reader
+	// Plan is what the Reader delivers.
+	Plan *formats.Plan
+
+	resource *Resource
+	whole    *Resource // closed along with the clip; nil where the caller closes it
+}
+
+// Close ends what the clip still does, and waits for it.
+func (c *Clip) Close() error {
+	err := c.Reader.Close()
+	c.resource.mu.Lock()
+	delete(c.resource.clips, c)
+	c.resource.mu.Unlock()
+	if c.whole != nil {
+		c.whole.Close()
+	}
+	return err
+}
