@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/mp4"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -57,7 +58,7 @@ type Client struct {
 
 // DefaultFormats returns the containers that are built in, in the order in
 // which they are tried.
-func DefaultFormats() []formats.Format { return nil }
+func DefaultFormats() []formats.Format { return []formats.Format{mp4.Format{}} }
 
 // CloseIdleConnections closes the connections that the Client keeps for its next
 // requests. Those of a given HTTP client are left to whoever made it.
