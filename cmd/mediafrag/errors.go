@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// usageError is wrong usage: nothing was done.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// strictError is what --strict makes of warnings. Everything was printed.
+type strictError struct{ warnings int }
+
+func (e *strictError) Error() string {
+	return fmt.Sprintf("%d warning(s), which --strict does not allow", e.warnings)
+}
+
+// uriError is a failure on the way of one URI.
+type uriError struct {
+	uri string
+	err error
+}
+
+func (e *uriError) Error() string { return e.err.Error() }
+func (e *uriError) Unwrap() error { return e.err }
+
+// about notes which URI a failure is about.
+func (t *target) about(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &uriError{t.uri, err}
+}
+
+// failure is an error as the command line tells it.
+type failure struct {
+	Kind    string  `json:"kind"`
+	Message string  `json:"message"`
+	URL     *string `json:"url"`
+	Offset  *int64  `json:"offset"`
+	status  int
+	silent  bool // everything that belongs on standard output is there
+}
+
+// rule says what one condition is on the command line, and what to try where
+// the error does not say so itself.
+type rule struct {
+	condition error
+	kind      string
+	status    int
+	try       string
+}
+
+// rules are looked through in order: the first condition that holds counts.
+var rules = []rule{
+	{seek.ErrChanged, "changed", exitServer, "run it again once the resource is at rest"},
+	{seek.ErrNoRanges, "range", exitServer, "ask for ranges at the server, or download the whole and use the file"},
+	{seek.ErrNotFound, "status", exitServer, "check the address"},
+	{seek.ErrForbidden, "status", exitServer, "give credentials with --header 'Authorization: …'"},
+	{seek.ErrUnavailable, "status", exitServer, "try again later"},
+	{formats.ErrPastEnd, "past-end", exitNothing, "choose an earlier start"},
+	{formats.ErrNoFragment, "no-fragment", exitNothing, "add '#t=60,100' to the URI or give --time 60,100; --whole takes everything"},
+	{formats.ErrNoTrack, "no-fragment", exitNothing, "see 'mediafrag info' for what there is"},
+	{seek.ErrLimit, "limit", exitMedia, "such a medium costs more than is safe to spend on what it claims of itself"},
+	{formats.ErrDamaged, "damaged", exitMedia, "check that the whole file plays"},
+	{formats.ErrUnknownFormat, "format", exitMedia, "check that the address is that of a medium, not of a page about it"},
+	{formats.ErrUnsupported, "format", exitMedia, "see the README for what each container supports"},
+}
+
+// diagnose finds out what an error is on the command line.
+func diagnose(ctx context.Context, err error) *failure {
+	f := &failure{Kind: "io", Message: err.Error(), status: exitFailure}
+	var usage *usageError
+	var strict *strictError
+	switch {
+	case errors.As(err, &usage):
+		f.Kind, f.status = "usage", exitUsage
+	case errors.As(err, &strict):
+		f.silent = true
+	case ctx.Err() != nil:
+		f.Message, f.status = "interrupted; nothing was left behind", exitInterrupted
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		// A local file: its error says all there is.
+	default:
+		f.apply(err)
+	}
+	f.locate(err)
+	return f
+}
+
+// apply looks the error up in the rules.
+func (f *failure) apply(err error) {
+	for _, r := range rules {
+		if !errors.Is(err, r.condition) {
+			continue
+		}
+		f.Kind, f.status = r.kind, r.status
+		var answer *client.StatusError
+		if r.kind == "status" && !(errors.As(err, &answer) && answer.Status != 0) {
+			f.Kind = "io" // there was no answer to have a status
+		}
+		if !strings.Contains(f.Message, "; ") {
+			f.Message += "; " + r.try
+		}
+		return
+	}
+}
+
+// locate fills in where it happened.
+func (f *failure) locate(err error) {
+	var located *uriError
+	if errors.As(err, &located) {
+		url := redactURL(located.uri)
+		f.URL = &url
+		where, _, _ := strings.Cut(url, "#")
+		if !strings.Contains(f.Message, where) && f.Kind != "usage" && f.status != exitInterrupted {
+			f.Message = where + ": " + f.Message
+		}
+	}
+	var medium *formats.Error
+	if errors.As(err, &medium) && medium.Offset >= 0 {
+		f.Offset = &medium.Offset
+	}
+}
+
+// report prints a failure: one line on standard error and, with --json, one
+// object on standard output.
+func (a *app) report(f *failure) {
+	f.Message = a.redact(oneLine(f.Message))
+	a.note("mediafrag: %s", f.Message)
+	if a.wantsJSON() && !f.silent {
+		a.printJSON(struct {
+			Error *failure `json:"error"`
+		}{f})
+	}
+}
+
+// wantsJSON reports whether --json was given, also where reading the command
+// line failed before it.
+func (a *app) wantsJSON() bool {
+	if a.flags.json {
+		return true
+	}
+	for _, arg := range a.args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "--json=true":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// flags are those that are the same for every command.
+type flags struct {
+	json     bool
+	time     string
+	tracks   []string
+	form     string
+	timeline string
+	layout   string
+	headers  []string
+	parallel int
+	timeout  time.Duration
+	verbose  bool
+}
+
+func (f *flags) register(set *pflag.FlagSet) {
+	set.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else there")
+	set.StringVarP(&f.time, "time", "t", "", "the interval `A,B`, for a URI without t")
+	set.StringArrayVar(&f.tracks, "track", nil, "the `NAME` of a track that is wanted, repeatable (not yet supported)")
+	set.StringVar(&f.form, "form", string(formats.Standalone), "standalone: a new file; verbatim: bytes of the original only")
+	set.StringVar(&f.timeline, "timeline", string(formats.Zero), "zero: the clip begins at 0; original: it keeps the original's times")
+	set.StringVar(&f.layout, "layout", "", "how the clip's file is arranged, where its container has several ways")
+	set.StringArrayVar(&f.headers, "header", nil, "`'Name: value'` to send with each request to the URI's host, repeatable; @FILE reads them, one a line")
+	set.IntVar(&f.parallel, "parallel", seek.DefaultParallel, "how many ranges are fetched at a time")
+	set.DurationVar(&f.timeout, "timeout", client.DefaultIdleTimeout, "how long to wait for the next byte, such as 30s; never a limit on the whole")
+	set.BoolVar(&f.verbose, "verbose", false, "print a line for each request on standard error")
+}
+
+// check finds out what is wrong usage before anything is done.
+func (f *flags) check() error {
+	switch {
+	case len(f.tracks) > 0:
+		return usagef("--track: choosing tracks is not yet supported; without it the clip has those that play by default")
+	case f.form != string(formats.Standalone) && f.form != string(formats.Verbatim):
+		return usagef("--form is standalone or verbatim, not %q", f.form)
+	case f.timeline != string(formats.Zero) && f.timeline != string(formats.Original):
+		return usagef("--timeline is zero or original, not %q", f.timeline)
+	case f.parallel < 1:
+		return usagef("--parallel is at least 1, not %d", f.parallel)
+	case f.timeout <= 0:
+		return usagef("--timeout is more than 0, not %v; write it as in 30s", f.timeout)
+	}
+	return nil
+}
+
+// addTime puts the interval of --time into a fragment that has none.
+func (f *flags) addTime(to *fragment.Fragment) error {
+	if f.time == "" {
+		return nil
+	}
+	for _, p := range to.Pairs {
+		if p.Name == "t" {
+			return usagef("--time beside a URI with t=%s: leave one of them out", p.Value)
+		}
+	}
+	asked := fragment.Parse(fragment.Encode(fragment.Pair{Name: "t", Value: f.time}))
+	if asked.Time == nil {
+		return usagef("--time %s: %s", f.time, asked.Warnings[0].Reason)
+	}
+	to.Time = asked.Time
+	to.Order = append(to.Order, "t")
+	return nil
+}
+
+// reserved are the headers that ranges and validators are made of.
+var reserved = []string{"Accept-Encoding", "Host", "If-Range", "Range"}
+
+// header reads the --header flags and the files they name.
+func (f *flags) header() (http.Header, error) {
+	header := http.Header{}
+	for _, line := range f.headers {
+		lines := []string{line}
+		if name, isFile := strings.CutPrefix(line, "@"); isFile {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, fmt.Errorf("--header: %w", err)
+			}
+			lines = strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+		}
+		for _, line := range lines {
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			if err := addHeader(header, line); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return header, nil
+}
+
+// addHeader adds 'Name: value'. Its errors never show the value.
+func addHeader(header http.Header, line string) error {
+	name, value, ok := strings.Cut(line, ":")
+	value = strings.TrimSpace(value)
+	switch {
+	case !ok:
+		return usagef("--header: write it as 'Name: value', or @FILE to read them from a file")
+	case name == "" || strings.ContainsFunc(name, notInToken):
+		return usagef("--header: the name before the ':' must be letters, digits and '-'")
+	case slices.Contains(reserved, http.CanonicalHeaderKey(name)):
+		return usagef("--header: %s is set by mediafrag itself", http.CanonicalHeaderKey(name))
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return usagef("--header %s: the value has control characters", name)
+	}
+	header.Add(name, value)
+	return nil
+}
+
+// notInToken reports whether r may not stand in a header's name (RFC 9110,
+// section 5.6.2).
+func notInToken(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+)
+
+func (a *app) infoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info 'URI'",
+		Short: "Show what a medium is: container, duration, tracks, chapters, index",
+		Long: `Shows what is known of a medium: its container, duration, tracks, picture size,
+chapters, by what index it is sought, and what its own clock says at its start.
+A fragment of the URI is ignored.`,
+		Example: `  mediafrag info 'https://host/movie.mp4'
+  mediafrag info --json movie.mp4`,
+		Args: oneURI,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.target(args[0])
+			if err != nil {
+				return err
+			}
+			j, err := a.open(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			info, err := j.resource.Inspect(cmd.Context())
+			if err != nil {
+				return t.about(err)
+			}
+			warnings := texts(info.Warnings)
+			a.warn(warnings)
+			if a.flags.json {
+				return a.printJSON(newInfoJSON(t.uri, info, warnings))
+			}
+			return a.printInfo(t.uri, info)
+		},
+	}
+}
+
+// infoJSON is what `info --json` prints.
+type infoJSON struct {
+	URI       string          `json:"uri"`
+	Format    string          `json:"format"`
+	MediaType string          `json:"media_type"`
+	Duration  *fragment.Time  `json:"duration"`
+	StartTime fragment.Time   `json:"start_time"`
+	Index     *string         `json:"index"`
+	Seekable  bool            `json:"seekable"`
+	Tracks    []trackInfoJSON `json:"tracks"`
+	Chapters  []chapterJSON   `json:"chapters"`
+	Warnings  []string        `json:"warnings"`
+}
+
+type trackInfoJSON struct {
+	trackJSON
+	FrameRate  *fragment.Time `json:"frame_rate"`
+	Channels   *int           `json:"channels"`
+	SampleRate *int           `json:"sample_rate"`
+	Default    bool           `json:"default"`
+}
+
+type chapterJSON struct {
+	ID    *string        `json:"id"`
+	Title *string        `json:"title"`
+	Start fragment.Time  `json:"start"`
+	End   *fragment.Time `json:"end"`
+}
+
+func newInfoJSON(uri string, i formats.Info, warnings []string) infoJSON {
+	out := infoJSON{
+		URI:       uri,
+		Format:    i.Format,
+		MediaType: i.MediaType,
+		Duration:  duration(i),
+		StartTime: i.StartTime,
+		Index:     nonZero(string(i.Index)),
+		Seekable:  i.Seekable,
+		Tracks:    []trackInfoJSON{},
+		Chapters:  []chapterJSON{},
+		Warnings:  warnings,
+	}
+	for _, t := range i.Tracks {
+		track := trackInfoJSON{newTrackJSON(t), nil, nonZero(t.Channels), nonZero(t.SampleRate), t.Default}
+		if t.FrameRate.Sign() > 0 {
+			track.FrameRate = &t.FrameRate
+		}
+		out.Tracks = append(out.Tracks, track)
+	}
+	for _, c := range i.Chapters {
+		c.Interval = closed(c.Interval, i)
+		out.Chapters = append(out.Chapters, chapterJSON{nonZero(c.ID), nonZero(c.Title), c.Start, end(c.Interval)})
+	}
+	return out
+}
+
+// printInfo writes it for people.
+func (a *app) printInfo(uri string, i formats.Info) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "uri\t%s\n", oneLine(uri))
+	fmt.Fprintf(w, "format\t%s, %s\n", i.Format, i.MediaType)
+	fmt.Fprintf(w, "duration\t%s\n", secondsOr(duration(i), "not known"))
+	fmt.Fprintf(w, "start time\t%s\n", seconds(i.StartTime))
+	fmt.Fprintf(w, "index\t%s\n", i.Index)
+	fmt.Fprintf(w, "seekable\t%v\n", i.Seekable)
+	for _, t := range i.Tracks {
+		fmt.Fprintf(w, "track\t%s\n", trackText(t))
+	}
+	for _, c := range i.Chapters {
+		fmt.Fprintf(w, "chapter\t%s  %s\n", interval(closed(c.Interval, i)), oneLine(c.Title))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// bar draws the progress of size bytes, -1 where that is not known, on a
+// terminal. It returns what is to be called for bytes as they come, and at the
+// end; elsewhere, and where other lines would break it, both do nothing.
+func (a *app) bar(size int64, quiet bool) (bytes func(n int), done func()) {
+	if !a.terminal || quiet || a.flags.verbose {
+		return nil, func() {}
+	}
+	b := progressbar.NewOptions64(size,
+		progressbar.OptionSetWriter(a.stderr),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionUseANSICodes(true),
+	)
+	// What drawing the bar fails with is no failure of the clip.
+	return func(n int) { _ = b.Add(n) }, func() { _ = b.Exit(); _ = b.Clear() }
+}
+
+// tracer is an Observer that prints a line for each request, nil without
+// --verbose.
+func (a *app) tracer() seek.Observer {
+	if !a.flags.verbose {
+		return nil
+	}
+	var mu sync.Mutex
+	begun := map[uint64]time.Time{}
+	answers := map[uint64]string{}
+	return seek.ObserverFunc(func(_ context.Context, e seek.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch e.Kind {
+		case seek.Started:
+			begun[e.ID] = e.Time
+		case seek.Answered:
+			answers[e.ID] = e.Status
+		case seek.Retried:
+			a.note("%s: tried again: %v", requestText(e), e.Err)
+		case seek.Ended:
+			line := fmt.Sprintf("%s: %s, %s, %v", requestText(e), answers[e.ID], bytesText(e.Bytes), e.Time.Sub(begun[e.ID]).Round(time.Millisecond))
+			if e.Err != nil {
+				line += ": " + e.Err.Error()
+			}
+			a.note("%s", line)
+			delete(begun, e.ID)
+			delete(answers, e.ID)
+		}
+	})
+}
+
+// requestText says what a request asks for.
+func requestText(e seek.Event) string {
+	text := fmt.Sprintf("GET %s bytes %s %s", e.Name, e.Request.Range, e.Request.Purpose)
+	if e.Request.Note != "" {
+		text += " (" + e.Request.Note + ")"
+	}
+	return text
+}
