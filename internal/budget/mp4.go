@@ -1,0 +1,11 @@
+package budget
+
+// Oracle of progressive MP4.
+const (
+	// PairsMP4 is how many (file, interval) pairs are compared at least.
+	PairsMP4 = 40
+	// NoiseResidual is the most that sound may differ from the original's, in
+	// dB, where the decoder adds noise of its own (AAC with noise substitution,
+	// AC-3). All other sound is the same to the bit.
+	NoiseResidual = -20
+)
