@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/mediafrag/mediafrag/client"
@@ -90,8 +89,6 @@ func diagnose(ctx context.Context, err error) *failure {
 		f.silent = true
 	case ctx.Err() != nil:
 		f.Message, f.status = "interrupted; nothing was left behind", exitInterrupted
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		// A local file: its error says all there is.
 	default:
 		f.apply(err)
 	}
@@ -105,6 +102,12 @@ func (f *failure) apply(err error) {
 		if !errors.Is(err, r.condition) {
 			continue
 		}
+		if r.status == exitServer && !remote(err) { // a local file: its error says all there is
+			if r.condition == seek.ErrChanged {
+				f.Kind = r.kind
+			}
+			return
+		}
 		f.Kind, f.status = r.kind, r.status
 		var answer *client.StatusError
 		if r.kind == "status" && !(errors.As(err, &answer) && answer.Status != 0) {
@@ -115,6 +118,16 @@ func (f *failure) apply(err error) {
 		}
 		return
 	}
+}
+
+// remote reports whether a failure is about a resource over the network.
+func remote(err error) bool {
+	var located *uriError
+	if !errors.As(err, &located) {
+		return false
+	}
+	scheme, _, _ := strings.Cut(located.uri, ":")
+	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
 }
 
 // locate fills in where it happened.

@@ -28,6 +28,8 @@ type flags struct {
 	parallel int
 	timeout  time.Duration
 	verbose  bool
+
+	header http.Header // what headers come to
 }
 
 func (f *flags) register(set *pflag.FlagSet) {
@@ -57,7 +59,7 @@ func (f *flags) check() error {
 	case f.timeout <= 0:
 		return usagef("--timeout is more than 0, not %v; write it as in 30s", f.timeout)
 	}
-	return nil
+	return f.readHeaders()
 }
 
 // addTime puts the interval of --time into a fragment that has none.
@@ -82,15 +84,15 @@ func (f *flags) addTime(to *fragment.Fragment) error {
 // reserved are the headers that ranges and validators are made of.
 var reserved = []string{"Accept-Encoding", "Host", "If-Range", "Range"}
 
-// header reads the --header flags and the files they name.
-func (f *flags) header() (http.Header, error) {
-	header := http.Header{}
+// readHeaders reads the --header flags and the files they name.
+func (f *flags) readHeaders() error {
+	f.header = http.Header{}
 	for _, line := range f.headers {
 		lines := []string{line}
 		if name, isFile := strings.CutPrefix(line, "@"); isFile {
 			text, err := os.ReadFile(name)
 			if err != nil {
-				return nil, fmt.Errorf("--header: %w", err)
+				return fmt.Errorf("--header: %w", err)
 			}
 			lines = strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 		}
@@ -98,12 +100,12 @@ func (f *flags) header() (http.Header, error) {
 			if strings.TrimSpace(line) == "" {
 				continue
 			}
-			if err := addHeader(header, line); err != nil {
-				return nil, err
+			if err := addHeader(f.header, line); err != nil {
+				return err
 			}
 		}
 	}
-	return header, nil
+	return nil
 }
 
 // addHeader adds 'Name: value'. Its errors never show the value.

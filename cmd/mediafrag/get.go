@@ -31,7 +31,7 @@ movie.t60-100.mp4, in the current folder. The clip is written to a temporary
 file beside it, which gets its name when it is complete: failure or interrupt
 leaves nothing behind.`,
 		Example: `  mediafrag get 'https://host/movie.mp4#t=60,100'
-  mediafrag get 'https://host/movie.mp4' --time 1:00,1:40 -o clip.mp4
+  mediafrag get 'https://host/movie.mp4' --time 01:00,01:40 -o clip.mp4
   mediafrag get 'https://host/movie.mp4#t=60,100' -o - | ffplay -`,
 		Args: oneURI,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -23,16 +23,13 @@ type job struct {
 
 // open opens the medium of a target. Close the job when done.
 func (a *app) open(ctx context.Context, t *target) (*job, error) {
-	header, err := a.flags.header()
-	if err != nil {
-		return nil, err
-	}
 	j := &job{target: t, totals: &seek.Totals{}, warnings: texts(t.fragment.Warnings)}
 	j.client = a.newClient()
-	j.client.Header = header
+	j.client.Header = a.flags.header
 	j.client.Parallel = a.flags.parallel
 	j.client.IdleTimeout = a.flags.timeout
 	j.client.Observer = seek.Observers(j.totals, a.tracer())
+	var err error
 	if j.resource, err = j.client.Open(ctx, t.resource); err != nil {
 		j.client.CloseIdleConnections()
 		return nil, t.about(err)
