@@ -196,6 +196,17 @@ func (s *sampleTables) leastOffset() int64 {
 	return s.ctts.min
 }
 
+// greatestOffset returns the greatest composition offset.
+func (s *sampleTables) greatestOffset() int64 {
+	if s.ctts == nil {
+		return 0
+	}
+	if s.ctts.count < s.count {
+		return max(s.ctts.max, 0)
+	}
+	return s.ctts.max
+}
+
 // syncBefore returns the last sync sample at or before a sample, or -1.
 func (s *sampleTables) syncBefore(sample int64) int64 {
 	if s.all || sample < 0 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 )
 
@@ -195,22 +196,43 @@ func (c *clip) edits(cut *cut) []edit {
 	if c.original {
 		zero = fragment.Time{}
 	}
-	for _, p := range cut.pieces {
-		if start := p.start.Sub(zero).Round(c.timescale); start > at {
-			out = append(out, edit{duration: start - at, mediaTime: -1, rate: 1})
-			at = start
+	add := func(e edit) {
+		if e.duration > 0 {
+			out = append(out, e)
+			at += e.duration
 		}
-		e := edit{rate: 1, mediaTime: cut.decodeInClip(p.samples.from) + p.from - cut.track.tables.decode(p.samples.from)*cut.refine}
+	}
+	for _, p := range cut.pieces {
+		p = cut.fromFirstPicture(p)
+		add(edit{duration: p.start.Sub(zero).Round(c.timescale) - at, mediaTime: -1, rate: 1})
+		first := p.samples.from
+		e := edit{rate: 1, mediaTime: cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine}
 		if p.still {
 			e.rate = 0
 			e.duration = p.end.Sub(p.start).Round(c.timescale)
 		} else {
 			e.duration = ticksIn(p.to-p.from, cut.timescale(), c.timescale)
 		}
-		out = append(out, e)
-		at += e.duration
+		add(e)
 	}
 	return out
+}
+
+// fromFirstPicture returns a piece of pictures that begins with the first one
+// that belongs to it. The picture that is on screen at its beginning began
+// before and is lead-in. An edit that starts in the middle of a picture would
+// say the same, but many players then move all pictures to the edit's start and
+// lose step with the sound.
+func (c *cut) fromFirstPicture(p piece) piece {
+	if c.track.kind != formats.Video || p.still {
+		return p
+	}
+	first := c.track.tables.firstPresented(p.samples, ceilDiv(p.from, c.refine)) * c.refine
+	if first > p.from && first < p.to {
+		p.start = p.start.Add(fragment.Ticks(first-p.from, c.timescale()))
+		p.from = first
+	}
+	return p
 }
 
 // writeEdits writes an edts.

@@ -170,6 +170,22 @@ func Original(t testing.TB, path string) *Decoded {
 	return once.(func() *Decoded)()
 }
 
+// Overlapping returns the tracks that have something in [a, b).
+func (d *Decoded) Overlapping(a, b float64) *Decoded {
+	out := &Decoded{Errors: d.Errors}
+	for _, v := range d.Video {
+		if len(v) > 0 && v[0].Time < b {
+			out.Video = append(out.Video, v)
+		}
+	}
+	for _, s := range d.Audio {
+		if float64(s.First) < b*float64(s.Rate) {
+			out.Audio = append(out.Audio, s)
+		}
+	}
+	return out
+}
+
 // Between returns the pictures with a ≤ time < b.
 func Between(all []Picture, a, b float64) []Picture {
 	const eps = 1e-7 // time stamps are multiples of a tick; this is none
