@@ -18,6 +18,7 @@ import (
 type testServer struct {
 	*httptest.Server
 	requests atomic.Int64
+	versions atomic.Int64  // of what keeps changing
 	stalled  chan struct{} // gets a value for each request that is held up
 }
 
@@ -80,7 +81,7 @@ func sample(name string) []byte {
 
 // changing serves a sample that is another one with every request.
 func (s *testServer) changing(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("ETag", fmt.Sprintf(`"%d"`, s.requests.Load()))
+	w.Header().Set("ETag", fmt.Sprintf(`"%d"`, s.versions.Add(1)))
 	http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(sample(strings.TrimPrefix(r.URL.Path, "/"))))
 }
 

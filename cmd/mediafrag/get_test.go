@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// TestInterrupt sends the real command the signal of ^C while media are on
+// their way: it ends with 130 at once and leaves nothing behind.
+func TestInterrupt(t *testing.T) {
+	server := newTestServer(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "clip.mp4"), []byte("kept"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("mediafrag", "get", server.URL+"/stall/movie.mp4#t=8,10", "-o", "clip.mp4", "--force", "--json")
+	cmd.Dir = dir
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-server.stalled:
+	case <-time.After(20 * time.Second):
+		t.Fatal("no media were asked for")
+	}
+	if files := names(t, dir); len(files) != 2 {
+		t.Errorf("while it downloads there are %v, want the old file and a temporary one", files)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("it ended with %v, want exit status 130", err)
+	}
+	if files := names(t, dir); len(files) != 1 || files[0] != "clip.mp4" {
+		t.Errorf("%v is left, want clip.mp4", files)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "clip.mp4")); string(b) != "kept" {
+		t.Error("the file that was there is another")
+	}
+	if want := "mediafrag: interrupted; nothing was left behind\n"; stderr.String() != want {
+		t.Errorf("standard error is %q, want %q", stderr.String(), want)
+	}
+	if !strings.Contains(stdout.String(), "interrupted") {
+		t.Errorf("standard output is %q, want the error as JSON", stdout.String())
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// TestExistingFileIsFoundOutBeforeAnyRequest counts what the server saw.
+func TestExistingFileIsFoundOutBeforeAnyRequest(t *testing.T) {
+	server := newTestServer(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("movie.t1-2.mp4", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"get", server.URL + "/movie.mp4#t=1,2"},
+		{"get", server.URL + "/movie.mp4#t=3,4", "-o", "movie.t1-2.mp4"},
+		{"get", server.URL + "/movie.mp4#t=3,4", "-o", "movie.t1-2.mp4/"},
+		{"get", server.URL + "/movie.mp4#t=3,4", "-o", "nowhere/movie.mp4"},
+		{"get", server.URL + "/movie.mp4"},
+		{"get", server.URL + "/movie.mp4", "--time", "2,1"},
+	} {
+		if r := command(t, args...); r.status == exitDone {
+			t.Errorf("%v: it went through", args)
+		}
+	}
+	if n := server.requests.Load(); n != 0 {
+		t.Errorf("the server saw %d requests, want none", n)
+	}
+}
+
+// TestProgress: a bar on a terminal, nothing of it elsewhere.
+func TestProgress(t *testing.T) {
+	server := newTestServer(t)
+	uri := server.URL + "/movie.mp4#t=5,8"
+	tests := []struct {
+		name     string
+		terminal bool
+		args     []string
+		want     bool
+	}{
+		{"terminal", true, nil, true},
+		{"no terminal", false, nil, false},
+		{"quiet", true, []string{"--quiet"}, false},
+		{"verbose", true, []string{"--verbose"}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			args := append([]string{"get", uri, "-o", filepath.Join(t.TempDir(), "x.mp4")}, test.args...)
+			r := commandWith(t, &app{terminal: test.terminal}, args...)
+			if r.status != exitDone {
+				t.Fatalf("exit status %d: %s", r.status, r.stderr)
+			}
+			if got := strings.Contains(r.stderr, "\r") || strings.Contains(r.stderr, "%"); got != test.want {
+				t.Errorf("a bar was drawn: %v, want %v: %q", got, test.want, r.stderr)
+			}
+		})
+	}
+}
+
+func TestSuccessLine(t *testing.T) {
+	server := newTestServer(t)
+	file := filepath.Join(t.TempDir(), "x.mp4")
+	r := command(t, "get", server.URL+"/movie.mp4#t=8,20", "-o", file)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := file + "  " + bytesText(info.Size()) + "  [8, 20) → [8, 20)  3 requests\n"; r.stderr != want {
+		t.Errorf("standard error is %q, want %q", r.stderr, want)
+	}
+}
+
+// folderFormat is a container whose clips are packages, for what no container
+// can do yet. A file of it begins with "FOLDER".
+type folderFormat struct{ failing bool }
+
+func (folderFormat) Name() string { return "folder" }
+func (folderFormat) Detect(head []byte, _ seek.Info) bool {
+	return strings.HasPrefix(string(head), "FOLDER")
+}
+func (f folderFormat) Open(_ context.Context, w *seek.Window, _ formats.Env) (formats.Media, error) {
+	return folderMedia{f, w.Info()}, nil
+}
+
+type folderMedia struct {
+	folderFormat
+	resource seek.Info
+}
+
+func (m folderMedia) Info() formats.Info {
+	return formats.Info{Format: "folder", MediaType: "x/folder", Duration: fragment.Seconds(10), Timed: true}
+}
+func (m folderMedia) Inspect(context.Context) (formats.Info, error) { return m.Info(), nil }
+func (m folderMedia) Plan(_ context.Context, s formats.Selection) (*formats.Plan, error) {
+	return m.plan(s, m.resource.Size), nil
+}
+
+// plan is one of the medium's first n bytes.
+func (m folderMedia) plan(s formats.Selection, n int64) *formats.Plan {
+	return &formats.Plan{
+		Requested: s.Interval, Presented: s.Interval, Covered: s.Interval,
+		Parts: []seek.Part{seek.Literal([]byte("head"), "header"), seek.Bytes(&m.resource, seek.Range{Length: n}, "")},
+		Size:  4 + n,
+	}
+}
+func (m folderMedia) Package(_ context.Context, s formats.Selection) ([]formats.File, error) {
+	files := []formats.File{{Name: "index.txt", Plan: m.plan(s, 3)}, {Name: "media/1.bin", Plan: m.plan(s, 6)}}
+	if m.failing {
+		files = append(files, formats.File{Name: "../out.bin", Plan: m.plan(s, 1)})
+	}
+	return files, nil
+}
+
+func folderApp(failing bool) *app {
+	return &app{newClient: func() *client.Client {
+		return &client.Client{Formats: []formats.Format{folderFormat{failing}}}
+	}}
+}
+
+func TestPackage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("medium", []byte("FOLDER"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o := decode(t, commandWith(t, folderApp(false), "get", "medium#t=1,2", "-o", "out/", "--json"))
+	wantKeys(t, "the object", o, clipKeys...)
+	wantAt(t, o, `{"bytes":17,"file":"out/"}`, "output")
+	for name, want := range map[string]string{"out/index.txt": "headFOL", "out/media/1.bin": "headFOLDER"} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s is %q (%v), want %q", name, got, err, want)
+		}
+	}
+
+	// It is kept, unless --force; and replaced whole.
+	if r := commandWith(t, folderApp(false), "get", "medium#t=1,2", "-o", "out/"); r.status != exitFailure {
+		t.Errorf("exit status %d over a folder that is there: %s", r.status, r.stderr)
+	}
+	if err := os.WriteFile("out/old", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := commandWith(t, folderApp(false), "get", "medium#t=1,2", "-o", "out/", "--force"); r.status != exitDone {
+		t.Errorf("exit status %d with --force: %s", r.status, r.stderr)
+	}
+	if _, err := os.Stat("out/old"); err == nil {
+		t.Error("--force left a file of the folder that was there")
+	}
+
+	// A name that leaves the folder fails it all, and what was there stays.
+	if r := commandWith(t, folderApp(true), "get", "medium#t=1,2", "-o", "out/", "--force"); r.status != exitFailure {
+		t.Errorf("exit status %d for a name that leaves the folder: %s", r.status, r.stderr)
+	}
+	if files := names(t, "."); strings.Join(files, " ") != "medium out" {
+		t.Errorf("there are %v, want medium and out", files)
+	}
+	if files := names(t, "out"); strings.Join(files, " ") != "index.txt media" {
+		t.Errorf("in the folder are %v", files)
+	}
+}
+
+// TestBrokenStandardOutput: a reader that goes away ends the download.
+func TestBrokenStandardOutput(t *testing.T) {
+	server := newTestServer(t)
+	a := &app{stdout: brokenWriter{}, stderr: io.Discard, newClient: func() *client.Client { return &client.Client{} }}
+	if got := run(t.Context(), []string{"get", server.URL + "/movie.mp4#t=5,8", "-o", "-"}, a); got != exitFailure {
+		t.Errorf("exit status %d, want 1", got)
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
