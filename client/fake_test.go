@@ -24,7 +24,8 @@ func (fake) Named(name string) bool { return strings.HasSuffix(name, ".list") }
 
 func (fake) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
 	m := fakeMedia{w: w, info: w.Info()}
-	if !strings.HasSuffix(m.info.Name, ".list") {
+	name, _, _ := strings.Cut(m.info.Name, "?")
+	if !strings.HasSuffix(name, ".list") {
 		return m, nil
 	}
 	text, err := w.ReadRange(ctx, seek.Range{Length: seek.ToEnd}, seek.Playlist, "playlist")
@@ -74,3 +75,6 @@ func (m fakeMedia) Plan(_ context.Context, s formats.Selection) (*formats.Plan, 
 	}
 	return p, nil
 }
+
+// fragmentOf parses what stands behind a '#'.
+func fragmentOf(text string) fragment.Fragment { return fragment.Parse(text) }

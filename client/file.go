@@ -52,14 +52,14 @@ func filePath(uri string) (string, error) {
 	u, err := url.Parse(uri)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%s is not a valid file URI", Redact(uri))
+		return "", fmt.Errorf("%w: %s is not a valid file URI", seek.ErrNotFound, Redact(uri))
 	case u.Host != "" && u.Host != "localhost":
-		return "", fmt.Errorf("%s names a file on another host: %w", Redact(uri), seek.ErrNotFound)
+		return "", fmt.Errorf("%w: %s names a file on another host", seek.ErrNotFound, Redact(uri))
 	}
 	p := u.Path
 	if u.Opaque != "" { // file:name, relative
 		if p, err = url.PathUnescape(u.Opaque); err != nil {
-			return "", fmt.Errorf("%s is not a valid file URI", Redact(uri))
+			return "", fmt.Errorf("%w: %s is not a valid file URI", seek.ErrNotFound, Redact(uri))
 		}
 	}
 	if len(p) > 2 && p[0] == '/' && p[2] == ':' && filepath.Separator == '\\' {

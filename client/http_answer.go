@@ -314,6 +314,8 @@ func (j judgement) status() error {
 		return j.fault(seek.ErrNotFound, "")
 	case j.r != whole && refusesRange(status):
 		return j.fault(seek.ErrNoRanges, "it refuses ranges; download all of it and cut the file")
+	case status >= 300 && status < 400 && status != http.StatusNotModified:
+		return j.fault(seek.ErrUnavailable, "it redirects to no valid URI")
 	case overloaded(status):
 		return j.fault(seek.ErrUnavailable, fmt.Sprintf("so it said %d times; try later", maxRetries+1))
 	}

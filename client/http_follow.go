@@ -100,8 +100,8 @@ func (s *httpSource) follow(ctx context.Context, target *url.URL, r seek.Range, 
 		}
 		next, err := at.Parse(resp.Header.Get("Location"))
 		discard(resp.Body, resp.ContentLength)
-		if err != nil {
-			return nil, at, s.unfollowed(resp.StatusCode, at, r, "its Location is not a valid URI")
+		if err != nil { // watch lets none such through
+			return nil, at, bare(err)
 		}
 		if problem := s.barred(at, next); problem != "" {
 			return nil, at, s.unfollowed(resp.StatusCode, at, r, problem)

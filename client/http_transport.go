@@ -61,6 +61,9 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
+	if _, err := req.URL.Parse(resp.Header.Get("Location")); err != nil {
+		resp.Header.Del("Location") // else http.Client makes an error that quotes all of it
+	}
 	resp.Body = &watchedBody{body: resp.Body, ctx: ctx, cancel: cancel, timer: timer, idle: w.idle, counts: exchangeOf(ctx)}
 	return resp, nil
 }
