@@ -16,7 +16,6 @@ import (
 // download writes the fragment that uri names to a file.
 func download(ctx context.Context, uri, file string) (int64, error) {
 	var c client.Client // ready to use
-	defer c.CloseIdleConnections()
 	clip, err := c.Clip(ctx, uri)
 	if err != nil {
 		return 0, err
