@@ -1,6 +1,10 @@
 package seek
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"io"
+)
 
 // Conditions that a caller may want to tell apart with [errors.Is]. Sources
 // wrap them with what they know: the name, the range, the status.
@@ -25,3 +29,29 @@ var (
 	// ErrClosed: the Reader, Window or resource was closed.
 	ErrClosed = errors.New("already closed")
 )
+
+// ReadError is a body that failed: of which resource, and where.
+type ReadError struct {
+	Name   string // the resource
+	Offset int64  // of the byte that did not come
+	Err    error
+}
+
+// Error returns all of it on one line.
+func (e *ReadError) Error() string {
+	return fmt.Sprintf("reading %s at byte %d: %v", e.Name, e.Offset, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// broken is the error of a body that failed at an offset of its resource.
+func broken(name string, at int64, err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if known := (*ReadError)(nil); errors.As(err, &known) {
+		return err
+	}
+	return &ReadError{name, at, err}
+}

@@ -1,64 +1,39 @@
 package seek
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 )
 
-// Sizes of a Window, in bytes.
-const (
-	// DefaultWindowLimit is how much a Window keeps unless told otherwise.
-	DefaultWindowLimit = 64 << 20
-	// mergeGap is the largest gap between two ranges of one Read that is read
-	// too, so that both come by one request.
-	mergeGap = 16 << 10
-)
+// DefaultWindowLimit is how many bytes a Window keeps unless told otherwise.
+const DefaultWindowLimit = 64 << 20
 
 // Window reads a Source in pieces and remembers them. All ranges of one call
 // are asked for at once; what is known or already on its way is never asked for
 // again. It is a Source too: what it holds comes from memory, the rest from the
-// Source beneath.
+// Source beneath. It may be used concurrently.
 //
 // A fetch belongs to the Window, not to the call that began it: it survives the
 // cancellation of its first caller and serves whoever else waits for it.
 type Window struct {
 	source Source
-	limit  int64
 	ctx    context.Context // of the fetches; ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	slots  chan struct{} // taken by each fetch
 
 	mu      sync.Mutex
-	info    *Info // nil until the source has answered
-	spans   []span
-	held    int64
-	clock   int64
+	info    Info
+	bound   int64 // the size, or while that is not known the least it cannot exceed
+	held    spanSet
 	flights []*flight
 }
 
-// span is a stretch of bytes that the window holds. Spans are sorted and do not
-// overlap. Their bytes are never written to again.
-type span struct {
-	off  int64
-	data []byte
-	used int64 // the window's clock when it was last read
-}
-
-func (s span) end() int64 { return s.off + int64(len(s.data)) }
-
-// flight is a fetch on its way. When done is closed, data and err are final.
-type flight struct {
-	Range // a suffix keeps its negative offset until it has landed
-	done  chan struct{}
-	off   int64
-	data  []byte
-	err   error
-}
+// farAway is where ranges to an unknown end are taken to end.
+const farAway = int64(1) << 62
 
 // NewWindow returns a Window over s that keeps at most limit bytes; 0 means
 // [DefaultWindowLimit]. Its fetches carry the values of ctx, not its
@@ -68,12 +43,23 @@ func NewWindow(ctx context.Context, s Source, limit int64) *Window {
 		limit = DefaultWindowLimit
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	return &Window{source: s, limit: limit, ctx: ctx, cancel: cancel}
+	return &Window{
+		source: s,
+		ctx:    ctx,
+		cancel: cancel,
+		slots:  make(chan struct{}, maxFlights),
+		info:   Info{Size: -1},
+		bound:  farAway,
+		held:   spanSet{limit: limit},
+	}
 }
 
-// Close breaks off what is on its way and waits for it to end.
+// Close breaks off what is on its way and waits for it to end. Whatever is asked
+// of the Window then fails with [ErrClosed].
 func (w *Window) Close() error {
+	w.mu.Lock() // no fetch begins after this
 	w.cancel()
+	w.mu.Unlock()
 	w.wg.Wait()
 	return nil
 }
@@ -83,39 +69,27 @@ func (w *Window) Close() error {
 func (w *Window) Info() Info {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.info == nil {
-		return Info{Size: -1}
-	}
-	return *w.info
+	return w.info
 }
 
 // Read returns the bytes of all ranges, in their order: one slice each, which
 // the caller must not change. A range that passes the end of the resource gives
 // what there is, one beyond it nothing; whether that is an error the caller
-// knows. Ranges to the end and suffixes are allowed.
+// knows. Ranges to the end and suffixes are allowed; a suffix that the source
+// does not serve is read as a closed range once the size is known.
 //
 // All that is missing is asked for at once, near neighbours by one request.
+// More bytes than the Window may keep are [ErrLimit].
 func (w *Window) Read(ctx context.Context, requests ...Request) ([][]byte, error) {
-	var asked int64
-	for _, r := range requests {
-		switch {
-		case r.Offset < 0:
-			asked -= r.Offset
-		case r.Length > 0:
-			asked += r.Length
-		}
-		if asked < 0 || asked > w.limit {
-			return nil, fmt.Errorf("reading %s (%s): %w of %d bytes to hold at a time", r.Range, r.Note, ErrLimit, w.limit)
-		}
+	needs, err := w.start(requests)
+	if err != nil {
+		return nil, err
 	}
-	pending := w.start(requests)
-	got := make([][]byte, len(requests))
-	for i, r := range requests {
-		data, err := w.collect(ctx, r, pending)
-		if err != nil {
+	got := make([][]byte, len(needs))
+	for i := range needs {
+		if got[i], err = w.collect(ctx, &needs[i]); err != nil {
 			return nil, err
 		}
-		got[i] = data
 	}
 	return got, nil
 }
@@ -129,429 +103,240 @@ func (w *Window) ReadRange(ctx context.Context, r Range, p Purpose, note string)
 	return got[0], nil
 }
 
-// Prefetch starts to fetch what Read would, and does not wait.
-func (w *Window) Prefetch(requests ...Request) { w.start(requests) }
+// Prefetch starts to fetch what Read would, and does not wait. What fails is
+// asked for again by the Read that needs it.
+func (w *Window) Prefetch(requests ...Request) {
+	w.start(requests) // an error is one of Read's, too
+}
 
-// Held returns the bytes of a closed range if the window holds all of them.
+// Held returns the bytes of a range if the Window holds all of them; as with
+// Read, what lies beyond the end of the resource is left out.
 func (w *Window) Held(r Range) ([]byte, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r = w.clip(r)
-	if !r.Closed() || len(w.missing(r)) > 0 {
+	if r = w.clip(r); r.Offset < 0 {
 		return nil, false
 	}
-	data, ok := w.assemble(r, nil)
-	return data, ok
+	data := assemble(r, w.held.use(r))
+	return data, int64(len(data)) == r.Length
+}
+
+// need is one request of a call that waits for its answer.
+type need struct {
+	Request
+	data []byte // the answer, where done
+	done bool
+	have []span    // bytes of it; the Window may drop them meanwhile
+	wait []*flight // that bring the rest
+	own  []*flight // those of them that began for it
 }
 
 // start begins the fetches that the requests need beyond what is held or on its
-// way, and returns those that the requests have to wait for.
-func (w *Window) start(requests []Request) []*flight {
+// way.
+func (w *Window) start(requests []Request) ([]need, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var lacking []Request
-	for _, r := range requests {
-		if r.Offset >= 0 || w.sized() {
-			r.Range = w.clip(r.Range)
-		}
-		if r.Offset < 0 { // a suffix of an unknown size is fetched as it is
-			if !slices.ContainsFunc(w.flights, func(f *flight) bool { return f.Offset <= r.Offset && f.Offset < 0 }) {
-				lacking = append(lacking, r)
-			}
-			continue
-		}
-		for _, m := range w.missing(r.Range) {
-			lacking = append(lacking, Request{m, r.Purpose, r.Note})
-		}
+	if w.ctx.Err() != nil {
+		return nil, fmt.Errorf("reading %s: %w", w.info.Name, ErrClosed)
 	}
-	for _, r := range mergeNear(lacking) {
-		w.launch(r)
-	}
-	return slices.Clone(w.flights)
-}
-
-// sized reports whether the resource's size is known.
-func (w *Window) sized() bool { return w.info != nil && w.info.Size >= 0 }
-
-// clip makes a range closed and inside the resource as far as its size is known.
-func (w *Window) clip(r Range) Range {
-	if !w.sized() {
-		return r
-	}
-	size := w.info.Size
-	switch {
-	case r.Offset < 0:
-		r.Offset = max(0, size+r.Offset)
-		r.Length = size - r.Offset
-	case r.Offset >= size:
-		r.Length = 0
-	case r.Length < 0 || r.Length > size-r.Offset:
-		r.Length = size - r.Offset
-	}
-	return r
-}
-
-// missing returns the parts of r that are neither held nor on their way.
-// r does not begin with a negative offset; it may run to the end.
-func (w *Window) missing(r Range) []Range {
-	const far = int64(1) << 62
-	end := far
-	if r.Length >= 0 {
-		end = r.End()
-	}
-	type cover struct{ off, end int64 }
-	covers := make([]cover, 0, len(w.spans)+len(w.flights))
-	for _, s := range w.spans {
-		covers = append(covers, cover{s.off, s.end()})
-	}
-	for _, f := range w.flights {
-		switch {
-		case f.Offset < 0 && w.sized():
-			covers = append(covers, cover{max(0, w.info.Size+f.Offset), w.info.Size})
-		case f.Offset >= 0 && f.Length < 0:
-			covers = append(covers, cover{f.Offset, far})
-		case f.Offset >= 0:
-			covers = append(covers, cover{f.Offset, f.End()})
-		}
-	}
-	slices.SortFunc(covers, func(a, b cover) int { return cmpInt(a.off, b.off) })
-	var out []Range
-	at := r.Offset
-	for _, c := range covers {
-		if c.end <= at {
-			continue
-		}
-		if c.off >= end {
-			break
-		}
-		if c.off > at {
-			out = append(out, Range{at, c.off - at})
-		}
-		at = c.end
-	}
-	if at < end {
-		last := Range{at, end - at}
-		if end == far {
-			last.Length = ToEnd
-		}
-		out = append(out, last)
-	}
-	return out
-}
-
-func cmpInt(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// mergeNear joins closed ranges that lie close together into one request.
-func mergeNear(rs []Request) []Request {
-	slices.SortStableFunc(rs, func(a, b Request) int { return cmpInt(a.Offset, b.Offset) })
-	var out []Request
-	for _, r := range rs {
-		if n := len(out) - 1; n >= 0 && out[n].Closed() && r.Offset >= 0 && r.Offset-out[n].End() <= mergeGap {
-			if r.Length < 0 {
-				out[n].Length = ToEnd
-			} else {
-				out[n].Length = max(out[n].End(), r.End()) - out[n].Offset
-			}
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-// launch begins one fetch. The window's lock is held.
-func (w *Window) launch(r Request) {
-	f := &flight{Range: r.Range, done: make(chan struct{})}
-	w.flights = append(w.flights, f)
-	w.wg.Go(func() {
-		info, off, data, err := w.fetch(r)
-		w.mu.Lock()
-		f.off, f.data, f.err = off, data, err
-		if info != nil && w.info == nil {
-			w.info = info
-		} else if info != nil && info.Size >= 0 {
-			w.info.Size = max(w.info.Size, info.Size) // learnt late, or growing
-		}
-		if err == nil {
-			w.keep(off, data)
-		}
-		w.flights = slices.DeleteFunc(w.flights, func(g *flight) bool { return g == f })
-		w.mu.Unlock()
-		close(f.done)
-	})
-}
-
-// fetch reads one range whole.
-func (w *Window) fetch(r Request) (*Info, int64, []byte, error) {
-	body, err := w.source.Open(w.ctx, r)
-	if err != nil {
-		return nil, 0, nil, err
-	}
-	defer body.Close()
-	var from io.Reader = body
-	var buf bytes.Buffer
-	if r.Length < 0 { // as much as the window may hold, and one byte to notice more
-		from = io.LimitReader(body, w.limit+1)
-	} else {
-		buf.Grow(int(min(r.Length, w.limit) + bytes.MinRead))
-	}
-	_, err = buf.ReadFrom(from)
-	switch {
-	case err != nil:
-		return nil, 0, nil, err
-	case int64(buf.Len()) > w.limit:
-		return nil, 0, nil, fmt.Errorf("reading %s (%s): %w of %d bytes to hold at a time", r.Range, r.Note, ErrLimit, w.limit)
-	}
-	return &body.Info, body.Offset, buf.Bytes(), nil
-}
-
-// keep adds bytes that have arrived and drops those that were not used for
-// longest where there are too many. The window's lock is held.
-func (w *Window) keep(off int64, data []byte) {
-	w.clock++
-	end := off + int64(len(data))
-	for _, gap := range gaps(w.spans, off, end) {
-		w.spans = append(w.spans, span{gap.Offset, data[gap.Offset-off : gap.End()-off], w.clock})
-		w.held += gap.Length
-	}
-	for w.held > w.limit {
-		oldest := 0
-		for i, s := range w.spans {
-			if s.used < w.spans[oldest].used {
-				oldest = i
-			}
-		}
-		w.held -= int64(len(w.spans[oldest].data))
-		w.spans = slices.Delete(w.spans, oldest, oldest+1)
-	}
-	slices.SortFunc(w.spans, func(a, b span) int { return cmpInt(a.off, b.off) })
-}
-
-// gaps returns what of [off, end) no span covers.
-func gaps(spans []span, off, end int64) []Range {
-	var out []Range
-	for _, s := range spans {
-		if s.end() <= off || s.off >= end {
-			continue
-		}
-		if s.off > off {
-			out = append(out, Range{off, s.off - off})
-		}
-		off = s.end()
-	}
-	if off < end {
-		out = append(out, Range{off, end - off})
-	}
-	return out
-}
-
-// collect waits until r is there and returns its bytes.
-func (w *Window) collect(ctx context.Context, r Request, pending []*flight) ([]byte, error) {
-	var landed []span // keeps what this call waited for even if the window drops it
-	for _, f := range pending {
-		if !w.wanted(r.Range, f) {
-			continue
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		if f.err != nil {
-			if r.Offset < 0 && errors.Is(f.err, ErrNoRanges) {
-				return w.tailWithoutSuffix(ctx, r, pending)
-			}
-			if f.Offset < 0 && r.Offset >= 0 {
-				continue // somebody's suffix failed; what is missing is asked for below
-			}
-			return nil, f.err
-		}
-		landed = append(landed, span{off: f.off, data: f.data})
-	}
-	w.mu.Lock()
-	clipped := w.clip(r.Range)
-	if clipped.Offset < 0 { // the size is still unknown: the suffix is what its flight brought
-		w.mu.Unlock()
-		for _, s := range landed {
-			return s.data, nil
-		}
-		return nil, fmt.Errorf("reading %s (%s): %w", r.Range, r.Note, ErrUnsized)
-	}
-	data, ok := w.assemble(clipped, landed)
-	w.mu.Unlock()
-	if ok {
-		return data, nil
-	}
-	if err := w.ctx.Err(); err != nil {
-		return nil, ErrClosed
-	}
-	// A piece was dropped between start and now, or a suffix did not bring it:
-	// ask for what is still missing, once.
-	again := w.start([]Request{{clipped, r.Purpose, r.Note}})
-	for _, f := range again {
-		if !w.wanted(clipped, f) {
-			continue
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		if f.err != nil {
-			return nil, f.err
-		}
-		landed = append(landed, span{off: f.off, data: f.data})
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if data, ok = w.assemble(w.clip(clipped), landed); ok {
-		return data, nil
-	}
-	return nil, fmt.Errorf("reading %s (%s): source gave less than asked: %w", r.Range, r.Note, io.ErrUnexpectedEOF)
-}
-
-// tailWithoutSuffix reads the last bytes from a source that has no suffix
-// ranges, as soon as another answer has told the size.
-func (w *Window) tailWithoutSuffix(ctx context.Context, r Request, pending []*flight) ([]byte, error) {
-	for _, f := range pending {
-		if f.Offset < 0 {
-			continue
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-	if w.Info().Size < 0 {
-		return nil, fmt.Errorf("reading %s (%s): %w", r.Range, r.Note, ErrUnsized)
-	}
-	return w.collect(ctx, r, w.start([]Request{r}))
-}
-
-// wanted reports whether a flight brings bytes of r.
-func (w *Window) wanted(r Range, f *flight) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r = w.clip(r)
-	of := f.Range
-	if of.Offset < 0 {
-		if r.Offset < 0 {
-			return of.Offset <= r.Offset
-		}
-		if of = w.clip(of); of.Offset < 0 {
-			return false
-		}
-	} else if r.Offset < 0 {
-		return false
-	}
-	return (of.Length < 0 || of.End() > r.Offset) && (r.Length < 0 || r.End() > of.Offset)
-}
-
-// assemble returns the bytes of r from the spans and from others; ok is false
-// where some are missing. A range that runs to an unknown end gives what is
-// there. The window's lock is held.
-func (w *Window) assemble(r Range, others []span) (data []byte, ok bool) {
-	w.clock++
-	if r.Length == 0 {
-		return nil, true
-	}
-	all := make([]span, 0, len(w.spans)+len(others))
-	for i := range w.spans {
-		if s := &w.spans[i]; s.end() > r.Offset && (r.Length < 0 || s.off < r.End()) {
-			s.used = w.clock
-			all = append(all, *s)
-		}
-	}
-	all = append(all, others...)
-	slices.SortStableFunc(all, func(a, b span) int { return cmpInt(a.off, b.off) })
-	at := r.Offset
-	var out []byte
-	for _, s := range all {
-		if s.end() <= at {
-			continue
-		}
-		if s.off > at {
-			break
-		}
-		piece := s.data[at-s.off:]
-		if r.Length >= 0 && s.end() > r.End() {
-			piece = s.data[at-s.off : r.End()-s.off]
-		}
-		if out == nil {
-			out = piece[:len(piece):len(piece)] // an append copies
-		} else {
-			out = append(out, piece...)
-		}
-		if at += int64(len(piece)); r.Length >= 0 && at == r.End() {
-			return out, true
-		}
-	}
-	// Short. That is right only where the resource ends here.
-	if w.sized() {
-		return nil, false
-	}
-	return out, w.endsAt(at, others)
-}
-
-// endsAt reports whether a fetch that asked for more than it got ended at off,
-// so that an unsized resource is known to end there.
-func (w *Window) endsAt(off int64, landed []span) bool {
-	for _, s := range landed {
-		if s.end() == off {
-			return true
-		}
-	}
-	return false
-}
-
-// Open returns a range: from memory where the window holds its beginning or its
-// end, from the source between. What passes through is not kept.
-func (w *Window) Open(ctx context.Context, r Request) (*Body, error) {
-	w.mu.Lock()
-	c := w.clip(r.Range)
-	if !c.Closed() || w.info == nil {
-		w.mu.Unlock()
-		return w.source.Open(ctx, r)
-	}
-	info := *w.info
-	head, tail := w.edges(c)
-	w.mu.Unlock()
-
-	rest := Request{Range{c.Offset + int64(len(head)), c.Length - int64(len(head)) - int64(len(tail))}, r.Purpose, r.Note}
-	if rest.Length == 0 {
-		held := io.MultiReader(bytes.NewReader(head), bytes.NewReader(tail))
-		return &Body{Info: info, Offset: c.Offset, ReadCloser: io.NopCloser(held)}, nil
-	}
-	body, err := w.source.Open(ctx, rest)
-	if err != nil {
+	if err := w.checkLimit(requests); err != nil {
 		return nil, err
 	}
-	joined := struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), body, bytes.NewReader(tail)), body}
-	return &Body{Info: body.Info, Offset: c.Offset, ReadCloser: joined}, nil
+	needs := make([]need, len(requests))
+	var lacking []Request
+	for i, r := range requests {
+		needs[i].Request = r
+		lacking = append(lacking, w.lacks(&needs[i])...)
+	}
+	began := len(w.flights)
+	for _, r := range mergeNear(lacking, w.held.limit) {
+		w.launch(r)
+	}
+	for i := range needs {
+		w.await(&needs[i], began)
+	}
+	return needs, nil
 }
 
-// edges returns the held bytes at the beginning and at the end of r. They do
-// not overlap. The window's lock is held.
-func (w *Window) edges(r Range) (head, tail []byte) {
-	miss := gaps(w.spans, r.Offset, r.End())
-	if len(miss) == 0 {
-		head, _ = w.assemble(r, nil)
-		return head, nil
+// lacks takes what is held of a need and returns what is to be asked for.
+func (w *Window) lacks(n *need) []Request {
+	r := w.clip(n.Range)
+	if r.Offset < 0 { // a suffix of an unknown size is fetched as it is
+		if slices.ContainsFunc(w.flights, func(f *flight) bool { return w.brings(f, r) }) {
+			return nil
+		}
+		return []Request{n.Request}
 	}
-	head, _ = w.assemble(Range{r.Offset, miss[0].Offset - r.Offset}, nil)
-	last := miss[len(miss)-1].End()
-	tail, _ = w.assemble(Range{last, r.End() - last}, nil)
-	return head, tail
+	if w.info.Size >= 0 {
+		n.Range = r // stands, even where the resource grows meanwhile
+	}
+	have := w.held.use(r)
+	n.data = assemble(r, have)
+	if n.done = int64(len(n.data)) == r.Length; n.done {
+		return nil
+	}
+	n.have = slices.Clone(have)
+	var out []Request
+	for _, m := range w.missing(r) {
+		out = append(out, Request{m, n.Purpose, n.Note})
+	}
+	return out
+}
+
+// checkLimit refuses requests for more bytes than the window may keep.
+func (w *Window) checkLimit(requests []Request) error {
+	left := w.held.limit
+	for _, r := range requests {
+		c := w.clip(r.Range)
+		n := c.Length
+		switch {
+		case c.Offset < 0:
+			n = max(-c.Offset, 0)
+		case r.Length < 0 && c.End() == farAway:
+			n = 0 // to an unknown end: seen when it arrives
+		}
+		if n < 0 || n > left {
+			return fmt.Errorf("reading %s (%s): %w of %d bytes to hold at a time", r.Range, r.Note, ErrLimit, w.held.limit)
+		}
+		left -= n
+	}
+	return nil
+}
+
+// await notes which flights a need waits for. Those from began on are the
+// call's own.
+func (w *Window) await(n *need, began int) {
+	if n.done {
+		return
+	}
+	r := w.clip(n.Range)
+	for i, f := range w.flights {
+		if !w.brings(f, r) {
+			continue
+		}
+		n.wait = append(n.wait, f)
+		if i >= began {
+			n.own = append(n.own, f)
+		}
+	}
+}
+
+// clip makes a range closed and cuts it to the resource; a suffix stays one
+// while the size is not known.
+func (w *Window) clip(r Range) Range {
+	switch {
+	case r.Offset < 0 && w.info.Size < 0:
+		return r
+	case r.Offset < 0:
+		r = Range{max(0, w.info.Size+r.Offset), ToEnd}
+	}
+	off := min(r.Offset, w.bound)
+	if r.Length < 0 || r.Length > w.bound-off {
+		return Range{off, w.bound - off}
+	}
+	return Range{off, r.Length}
+}
+
+// missing returns the parts of a closed range that are neither held nor on
+// their way.
+func (w *Window) missing(r Range) []Range {
+	var covers []Range
+	for _, s := range w.held.overlapping(r) {
+		covers = append(covers, Range{s.off, int64(len(s.data))})
+	}
+	for _, f := range w.flights {
+		if w.brings(f, r) {
+			covers = append(covers, w.clip(f.Range))
+		}
+	}
+	slices.SortFunc(covers, byStart)
+	return uncovered(r, covers)
+}
+
+// collect waits until the bytes of a need are there and returns them. What
+// somebody else's fetch did not bring it asks for itself, and a suffix that
+// failed it asks for as a closed range; each once.
+func (w *Window) collect(ctx context.Context, n *need) ([]byte, error) {
+	for again := false; !n.done; again = true {
+		own, others, err := n.land(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if w.answer(n) {
+			break
+		}
+		suffix := slices.ContainsFunc(n.own, func(f *flight) bool { return f.Offset < 0 })
+		switch {
+		case own != nil && (again || !suffix || !w.awaitSize(ctx)):
+			return nil, own
+		case again && others != nil:
+			return nil, others
+		case again:
+			return nil, fmt.Errorf("reading %s (%s): %w", n.Range, n.Note, ErrChanged)
+		}
+		more, err := w.start([]Request{n.Request})
+		if err != nil {
+			return nil, err
+		}
+		more[0].have = append(more[0].have, n.have...)
+		*n = more[0]
+	}
+	return n.data, nil
+}
+
+// land waits for all flights of a need and takes their bytes. It returns the
+// first error of its own flights, that of others', and that of ctx.
+func (n *need) land(ctx context.Context) (own, others, ended error) {
+	for _, f := range n.wait {
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+		switch {
+		case f.err == nil:
+			n.have = append(n.have, span{off: f.off, data: f.data})
+		case slices.Contains(n.own, f):
+			own = cmp.Or(own, f.err)
+		default:
+			others = cmp.Or(others, f.err)
+		}
+	}
+	n.wait = nil
+	return own, others, nil
+}
+
+// answer puts a need's bytes together, and reports whether that is all of them.
+func (w *Window) answer(n *need) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.clip(n.Range)
+	if r.Offset < 0 {
+		return false
+	}
+	pieces := append(n.have, w.held.use(r)...)
+	slices.SortStableFunc(pieces, byOffset)
+	n.data = assemble(r, pieces)
+	n.done = int64(len(n.data)) == r.Length
+	return n.done
+}
+
+// awaitSize waits for the answers that are on their way until one has told the
+// size, and reports whether one did.
+func (w *Window) awaitSize(ctx context.Context) bool {
+	w.mu.Lock()
+	size, flights := w.info.Size, slices.Clone(w.flights)
+	w.mu.Unlock()
+	for _, f := range flights {
+		if size >= 0 {
+			break
+		}
+		select {
+		case <-f.done:
+			size = w.Info().Size
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return size >= 0
 }
