@@ -104,7 +104,7 @@ func (c *Client) Open(ctx context.Context, uri string) (*Resource, error) {
 
 // open opens a resource by its name, without fragment.
 func (c *Client) open(ctx context.Context, name string) (*Resource, error) {
-	s := c.secretOf(name)
+	s := secretsOf(name, c.Header)
 	source, err := c.openSource(ctx, name, s)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (c *Client) open(ctx context.Context, name string) (*Resource, error) {
 	r := &Resource{
 		client:  c,
 		window:  w,
-		sources: &sources{client: c, origin: name, secret: s, window: w, open: make(map[string]seek.Source)},
+		sources: &sources{client: c, origin: name, secrets: s, window: w, open: make(map[string]seek.Source)},
 		clips:   make(map[*Clip]struct{}),
 	}
 	r.Media, err = c.recognise(ctx, name, w, formats.Env{Limits: limits, Opener: r.sources, Growing: c.Growing})

@@ -31,7 +31,7 @@ func (e *StatusError) Error() string {
 	}
 	fmt.Fprintf(&b, ": %v", e.Err)
 	if e.Status != 0 {
-		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
+		b.WriteString(strings.TrimRight(fmt.Sprintf(": %d %s", e.Status, http.StatusText(e.Status)), " "))
 	}
 	if e.Problem != "" {
 		b.WriteString(": " + e.Problem)

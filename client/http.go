@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 
 	"github.com/mediafrag/mediafrag/seek"
@@ -19,9 +20,9 @@ var whole = seek.Range{Offset: 0, Length: seek.ToEnd}
 // httpSource reads one HTTP resource by byte range. The first answer pins its
 // version; every later one is compared with it.
 type httpSource struct {
-	web    *web
-	origin *url.URL // as it was opened, without user information
-	secret secret
+	web     *web
+	origin  *url.URL // as it was opened, without user information
+	secrets secrets
 
 	mu       sync.Mutex
 	target   *url.URL   // where redirects led, nil where there were none
@@ -33,8 +34,9 @@ type httpSource struct {
 
 var _ seek.Source = (*httpSource)(nil)
 
-// newHTTPSource returns the Source of uri; s is what may be sent to its host.
-func (w *web) newHTTPSource(uri string, s secret) (*httpSource, error) {
+// newHTTPSource returns the Source of uri. Its requests carry what s lets their
+// hosts see, and the user information of uri.
+func (w *web) newHTTPSource(uri string, s secrets) (*httpSource, error) {
 	u, err := url.Parse(uri)
 	if err != nil { // its text repeats the URI
 		return nil, &StatusError{URL: Redact(uri), Range: whole, Err: seek.ErrNotFound, Problem: "not a valid URI"}
@@ -42,9 +44,12 @@ func (w *web) newHTTPSource(uri string, s secret) (*httpSource, error) {
 	if u.Host == "" {
 		return nil, &StatusError{URL: Redact(uri), Range: whole, Err: seek.ErrNotFound, Problem: "the URI names no host"}
 	}
-	u.Fragment, u.RawFragment = "", ""
-	s.own, s.home, u.User = u.User, u, nil
-	return &httpSource{web: w, origin: u, secret: s}, nil
+	if u.User != nil {
+		s = append(slices.Clip(s), secret{host: u, user: u.User})
+	}
+	origin := *u
+	origin.User, origin.Fragment, origin.RawFragment = nil, "", ""
+	return &httpSource{web: w, origin: &origin, secrets: s}, nil
 }
 
 // Open sends a request and returns when the server has answered it usefully.

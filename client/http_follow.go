@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/go-retryablehttp"
 
@@ -16,62 +14,6 @@ import (
 
 // maxRedirects is how many redirects one request follows.
 const maxRedirects = 20
-
-// secret is what only one host may see.
-type secret struct {
-	header http.Header // sent to host alone
-	host   *url.URL    // scheme, host and port of the URI that was opened
-	own    *url.Userinfo
-	home   *url.URL // the host that own, from the resource's own URI, is for
-}
-
-// addTo adds to a request what its host may see.
-func (s secret) addTo(req *http.Request) {
-	if len(s.header) > 0 && sameHost(s.host, req.URL) {
-		req.Header = s.header.Clone()
-	}
-	if s.own != nil && sameHost(s.home, req.URL) && req.Header.Get("Authorization") == "" {
-		password, _ := s.own.Password()
-		req.SetBasicAuth(s.own.Username(), password)
-	}
-}
-
-// harmless are header fields that let nobody in.
-var harmless = []string{"Accept", "Accept-Language", "Referer", "User-Agent"}
-
-// inPlay reports whether requests to the resource's host carry a secret.
-func (s secret) inPlay() bool {
-	if s.own != nil {
-		return true
-	}
-	for name := range s.header {
-		if !slices.Contains(harmless, http.CanonicalHeaderKey(name)) {
-			return sameHost(s.host, s.home)
-		}
-	}
-	return false
-}
-
-// sameHost reports whether to is the host that a secret for from may be sent
-// to: the same name and port, over the same protocol or over https now.
-func sameHost(from, to *url.URL) bool {
-	if from == nil || !strings.EqualFold(from.Hostname(), to.Hostname()) {
-		return false
-	}
-	upgraded := from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
-	return upgraded || strings.EqualFold(from.Scheme, to.Scheme) && port(from) == port(to)
-}
-
-func port(u *url.URL) string {
-	switch p := u.Port(); {
-	case p != "":
-		return p
-	case strings.EqualFold(u.Scheme, "https"):
-		return "443"
-	default:
-		return "80"
-	}
-}
 
 // follow sends a request to the target, or to the origin where that is nil, and
 // follows redirects. It returns the first answer that is none, whatever its
@@ -126,7 +68,7 @@ func (s *httpSource) request(ctx context.Context, at *url.URL, r seek.Range, ifR
 	if err != nil {
 		return nil, bare(err)
 	}
-	s.secret.addTo(req)
+	s.secrets.addTo(req)
 	for _, ours := range []string{"Range", "If-Range"} {
 		req.Header.Del(ours)
 	}
@@ -179,7 +121,7 @@ func (s *httpSource) barred(from, to *url.URL) string {
 		return fmt.Sprintf("it redirects to a %q URI", to.Scheme)
 	case to.Host == "":
 		return "it redirects to no host"
-	case from.Scheme == "https" && to.Scheme == "http" && s.secret.inPlay():
+	case from.Scheme == "https" && to.Scheme == "http" && s.secrets.inPlay(from):
 		return "it redirects from https to http, which is not followed where credentials were given"
 	}
 	return ""

@@ -190,23 +190,35 @@ func TestSecretsAndSegments(t *testing.T) {
 	content := medium(10_000)
 	home, other := serve(t, tagged(content, "1")), serve(t, tagged(content, "1"))
 	home.Set("/p.list", faultserver.File{Content: []byte("fake\n" + home.URL + "/m.fake\n" + other.URL + "/m.fake\n")})
-	c := hurried(t, &client.Client{Header: http.Header{"Authorization": {"Bearer x"}}})
-	clip, err := c.Clip(context.Background(), home.URL+"/p.list#t=0,1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer clip.Close()
-	if _, err := io.Copy(io.Discard, clip); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range home.Log() {
-		if r.Header.Get("Authorization") != "Bearer x" {
-			t.Errorf("%s at home came without credentials", r.Path)
+	withUser := strings.Replace(home.URL, "http://", "http://me:pass@", 1)
+	for _, tt := range []struct {
+		uri    string
+		header http.Header
+		want   string
+	}{
+		{home.URL, http.Header{"Authorization": {"Bearer x"}}, "Bearer x"},
+		{withUser, nil, "Basic bWU6cGFzcw=="},
+		{withUser, http.Header{"Authorization": {"Bearer x"}}, "Bearer x"},
+	} {
+		home.Reset()
+		other.Reset()
+		clip, err := hurried(t, &client.Client{Header: tt.header}).Clip(context.Background(), tt.uri+"/p.list#t=0,1")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, r := range other.Log() {
-		if got := r.Header.Get("Authorization"); got != "" {
-			t.Errorf("%s elsewhere came with %s", r.Path, got)
+		defer clip.Close()
+		if _, err := io.Copy(io.Discard, clip); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range home.Log() {
+			if got := r.Header.Get("Authorization"); got != tt.want {
+				t.Errorf("%s at home came with %q, want %q", r.Path, got, tt.want)
+			}
+		}
+		for _, r := range other.Log() {
+			if got := r.Header.Get("Authorization"); got != "" {
+				t.Errorf("%s elsewhere came with %s", r.Path, got)
+			}
 		}
 	}
 }

@@ -31,6 +31,8 @@ func newTransport(parallel int) *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
+
+		MaxResponseHeaderBytes: 256 << 10,
 	}
 }
 

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,9 +45,9 @@ func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 // isWeb reports whether a scheme is that of HTTP.
 func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// openSource opens a resource by its name, without fragment. What s holds may be
-// sent to its host.
-func (c *Client) openSource(ctx context.Context, name string, s secret) (seek.Source, error) {
+// openSource opens a resource by its name, without fragment. Over HTTP, s is sent
+// to the hosts that may see it.
+func (c *Client) openSource(ctx context.Context, name string, s secrets) (seek.Source, error) {
 	kind := scheme(name)
 	if o := c.Openers[kind]; o != nil && kind != "" {
 		return o.OpenSource(ctx, name)
@@ -71,10 +70,10 @@ func (c *Client) openSource(ctx context.Context, name string, s secret) (seek.So
 // sources opens, for one Resource, the sources that its parts and its manifest
 // name: each once, so that all its bytes are of one version.
 type sources struct {
-	client *Client
-	origin string // as the Resource was opened
-	secret secret
-	window *seek.Window // of the Resource itself
+	client  *Client
+	origin  string // as the Resource was opened
+	secrets secrets
+	window  *seek.Window // of the Resource itself
 
 	mu   sync.Mutex
 	open map[string]seek.Source
@@ -97,7 +96,7 @@ func (s *sources) OpenSource(ctx context.Context, name string) (seek.Source, err
 	if err := s.mayName(name); err != nil {
 		return nil, err
 	}
-	source, err := s.client.openSource(ctx, name, s.secret)
+	source, err := s.client.openSource(ctx, name, s.secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func (s *sources) mayName(name string) error {
 	case isWeb(to):
 		return nil
 	case to != from:
-		return fmt.Errorf("%w: %s must not lead to %s", seek.ErrForbidden, Redact(s.origin), Redact(name))
+		return fmt.Errorf("%w: %s must not lead to %s; open that by itself", seek.ErrForbidden, Redact(s.origin), Redact(name))
 	case to != "file":
 		return nil
 	}
@@ -133,7 +132,7 @@ func (s *sources) mayName(name string) error {
 		return err
 	}
 	if rel, err := filepath.Rel(filepath.Dir(base), path); err != nil || !filepath.IsLocal(rel) {
-		return fmt.Errorf("%w: %s lies outside the directory of %s, which names it", seek.ErrForbidden, name, s.origin)
+		return fmt.Errorf("%w: %s lies outside the directory of %s, which names it; open that by itself", seek.ErrForbidden, name, s.origin)
 	}
 	return nil
 }
@@ -157,13 +156,4 @@ func localPath(name string) (string, error) {
 		name = path
 	}
 	return filepath.Abs(name)
-}
-
-// secretOf returns what may be sent to the host of uri: the Client's header.
-func (c *Client) secretOf(uri string) secret {
-	u, err := url.Parse(uri)
-	if err != nil || !isWeb(scheme(uri)) {
-		return secret{}
-	}
-	return secret{header: c.Header, host: u}
 }

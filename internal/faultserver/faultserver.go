@@ -38,7 +38,7 @@ type Config struct {
 	RTT time.Duration
 	// Bandwidth is what each body gets, in bytes a second; 0 is no limit.
 	Bandwidth int64
-	// TLS makes it an https server; [Server.Client] trusts it.
+	// TLS makes it an https server, with HTTP/2; [Server.Client] trusts it.
 	TLS bool
 }
 
@@ -107,6 +107,7 @@ func Start(t testing.TB, c Config) *Server {
 		return context.WithValue(ctx, connectionKey{}, s.connections)
 	}
 	if c.TLS {
+		s.http.EnableHTTP2 = true
 		s.http.StartTLS()
 	} else {
 		s.http.Start()
