@@ -204,9 +204,11 @@ func (c *clip) span() int64 {
 	return max(0, last-first)
 }
 
+// covered is what the clip's samples span, and the interval itself, of which a
+// track may leave a beginning or an end empty.
 func (c *clip) covered() fragment.Interval {
-	out := c.cuts[0].covered()
-	for _, cut := range c.cuts[1:] {
+	out := c.want
+	for _, cut := range c.cuts {
 		i := cut.covered()
 		out = fragment.Between(out.Start.Min(i.Start), out.End.Max(i.End))
 	}

@@ -1,0 +1,279 @@
+package mp4_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+)
+
+// pictures is a video track of 100 samples of 100 ms, a sync sample every 10,
+// in presentation order.
+func pictures() *testTrack {
+	t := &testTrack{id: 1, handler: "vide", durations: repeat(uint32(100), 100), sizes: sizesUpTo(15, 100)}
+	for i := uint32(1); i <= 100; i += 10 {
+		t.sync = append(t.sync, i)
+	}
+	return t
+}
+
+// reordered is pictures with B-frames: each sync sample and the two after it
+// are presented in the order 1, 3, 2.
+func reordered() *testTrack {
+	t := pictures()
+	for range 33 {
+		t.offsets = append(t.offsets, 100, 200, 0)
+	}
+	t.offsets = append(t.offsets, 100)
+	t.edits = []testEdit{{duration: 6000, mediaTime: 100}}
+	return t
+}
+
+// tone is a sound track of 200 samples of 50 ms.
+func tone() *testTrack {
+	return &testTrack{id: 2, durations: repeat(uint32(50), 200), sizes: sizesUpTo(12, 200), perChunk: 5}
+}
+
+// openBuilt opens a built file.
+func openBuilt(t testing.TB, data []byte) *opened {
+	t.Helper()
+	o, err := open(t, seektest.New(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// cutBuilt cuts [a, b) seconds out of a built file and checks the clip's
+// samples and their times by the written rule.
+func cutBuilt(t *testing.T, data []byte, a, b float64) (*formats.Plan, []byte) {
+	t.Helper()
+	o := openBuilt(t, data)
+	plan, path := o.cut(t, between(a, b))
+	clip, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTimeline(t, data, clip, a, plan.Requested.End.Seconds())
+	return plan, clip
+}
+
+// TestLayouts cuts the same media out of files that say the same in different
+// ways. mp4ff reads originals and clips where it knows the form; for stz2,
+// which it does not, the clip must be the one of the same file with stsz.
+func TestLayouts(t *testing.T) {
+	plain := (&testFile{tracks: []*testTrack{reordered(), tone()}}).build()
+	_, want := cutBuilt(t, plain, 2.55, 4.03)
+	tests := []struct {
+		name string
+		make func(f *testFile)
+		same bool // the clip is the plain one's to the byte
+	}{
+		{"moov in front", func(f *testFile) { f.moovFirst = true }, true},
+		{"mdat of 64-bit size", func(f *testFile) { f.wideMdat = true }, true},
+		{"mdat of size 0 at the end", func(f *testFile) { f.moovFirst, f.endlessEnd = true, true }, true},
+		{"moov of size 0 at the end", func(f *testFile) { f.endlessEnd = true }, false},
+		{"co64", func(f *testFile) { f.each(func(t *testTrack) { t.tables.co64 = true }) }, true},
+		{"stz2 of 4 bits", func(f *testFile) { f.each(func(t *testTrack) { t.tables.compact = 4 }) }, true},
+		{"stz2 of 8 bits", func(f *testFile) { f.each(func(t *testTrack) { t.tables.compact = 8 }) }, true},
+		{"stz2 of 16 bits", func(f *testFile) { f.each(func(t *testTrack) { t.tables.compact = 16 }) }, true},
+		{"elst version 1", func(f *testFile) { f.each(func(t *testTrack) { t.tables.editsV1 = true }) }, true},
+		{"mdhd version 1", func(f *testFile) { f.each(func(t *testTrack) { t.tables.mdhdV1 = true }) }, false},
+		{"one sample a chunk", func(f *testFile) { f.each(func(t *testTrack) { t.perChunk = 1 }) }, false},
+		{"one chunk", func(f *testFile) { f.each(func(t *testTrack) { t.perChunk = 1000 }) }, false},
+		{"sound behind pictures", func(f *testFile) { f.apart = true }, false},
+		{"boxes before", func(f *testFile) {
+			f.before = slices.Concat(mkbox("free", make([]byte, 70000)), mkbox("wide"), mkbox("skip", u32(7)), mkbox("uuid", make([]byte, 16)))
+		}, true},
+		{"movie timescale 1", func(f *testFile) { f.timescale = 1; f.tracks[0].edits = []testEdit{{10, 100, 0, false}} }, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &testFile{tracks: []*testTrack{reordered(), tone()}}
+			tt.make(f)
+			data := f.build()
+			o := openBuilt(t, data)
+			_, path := o.cut(t, between(2.55, 4.03))
+			clip, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.same && !bytes.Equal(clip, want) {
+				t.Errorf("the clip differs from that of the plain file")
+			}
+			checkTimeline(t, plain, clip, 2.55, 4.03)
+		})
+	}
+}
+
+func (f *testFile) each(do func(*testTrack)) {
+	for _, t := range f.tracks {
+		do(t)
+	}
+}
+
+// TestEdits cuts through edit lists of every kind.
+func TestEdits(t *testing.T) {
+	tests := []struct {
+		name     string
+		edits    []testEdit
+		a, b     float64
+		duration string
+		want     []testEdit // of the clip's track, in milliseconds
+	}{
+		{"media time", []testEdit{{6000, 500, 0, false}}, 1, 2, "9.5", []testEdit{{1000, 500, 0, false}}},
+		{"empty edit before", []testEdit{{600, -1, 0, false}, {6000, 0, 0, false}}, 0.5, 2, "11", []testEdit{{500, -1, 0, false}, {1000, 0, 0, false}}},
+		{"inside, after an empty edit", []testEdit{{600, -1, 0, false}, {6000, 0, 0, false}}, 3, 4, "11", []testEdit{{1000, 0, 0, false}}},
+		{"two edits", []testEdit{{600, 5000, 0, false}, {600, 1000, 0, false}}, 0.5, 1.5, "2", []testEdit{{500, 1000, 0, false}, {500, 0, 0, false}}},
+		{"edit and gap", []testEdit{{600, 2000, 0, false}, {600, -1, 0, false}, {600, 5000, 0, false}}, 0.5, 2.5, "3", []testEdit{{500, 500, 0, false}, {1000, -1, 0, false}, {500, 1000, 0, false}}},
+		{"a picture that stands", []testEdit{{600, 2000, 0, true}, {600, 3000, 0, false}}, 0.25, 1.5, "2", []testEdit{{750, 0, 0, true}, {500, 100, 0, false}}},
+		{"to the end", []testEdit{{0, 1000, 0, false}}, 8, 20, "9", []testEdit{{1000, 0, 0, false}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			video := pictures()
+			video.edits = tt.edits
+			o := openBuilt(t, (&testFile{tracks: []*testTrack{video}}).build())
+			if got := o.Info().Duration.String(); got != tt.duration {
+				t.Errorf("duration %s, want %s", got, tt.duration)
+			}
+			plan, path := o.cut(t, between(tt.a, tt.b))
+			if !plan.Presented.Start.Equal(plan.Requested.Start) || plan.Covered.Start.Cmp(plan.Requested.Start) > 0 || plan.Covered.End.Cmp(plan.Requested.End) < 0 {
+				t.Errorf("requested %v, presented %v, covered %v", plan.Requested, plan.Presented, plan.Covered)
+			}
+			clip, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := editsOf(t, clip); !slices.Equal(got, tt.want) {
+				t.Errorf("edits %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// editsOf returns the edit list of a file's first track, in milliseconds (its
+// samples' timescale is 1000).
+func editsOf(t *testing.T, data []byte) []testEdit {
+	t.Helper()
+	at := bytes.Index(data, []byte("elst"))
+	if at < 0 {
+		t.Fatal("no elst")
+	}
+	scale := int64(be.Uint32(data[bytes.Index(data, []byte("mvhd"))+16:]))
+	var out []testEdit
+	for n := range int(be.Uint32(data[at+8:])) {
+		e := data[at+12+12*n:]
+		out = append(out, testEdit{
+			duration:  int64(be.Uint32(e)) * 1000 / scale,
+			mediaTime: int64(int32(be.Uint32(e[4:]))),
+			still:     be.Uint32(e[8:]) == 0,
+		})
+	}
+	return out
+}
+
+// TestEditRate refuses edits that change the speed, by name.
+func TestEditRate(t *testing.T) {
+	video := pictures()
+	video.edits = []testEdit{{600, 0, 0x20000, false}}
+	_, err := open(t, seektest.New((&testFile{tracks: []*testTrack{video}}).build()))
+	if !errors.Is(err, formats.ErrUnsupported) || !strings.Contains(err.Error(), "elst") {
+		t.Errorf("%v, want an unsupported elst", err)
+	}
+}
+
+// TestOriginalTimeline keeps the original's times: an empty edit in front.
+func TestOriginalTimeline(t *testing.T) {
+	o := openBuilt(t, (&testFile{tracks: []*testTrack{pictures(), tone()}}).build())
+	s := between(3, 4)
+	s.Timeline = formats.Original
+	_, path := o.cut(t, s)
+	clip, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []testEdit{{3000, -1, 0, false}, {1000, 0, 0, false}}
+	if got := editsOf(t, clip); !slices.Equal(got, want) {
+		t.Errorf("edits %v, want %v", got, want)
+	}
+	if again := openBuilt(t, clip); again.Info().Duration.String() != "4" {
+		t.Errorf("the clip lasts %s s, want 4", again.Info().Duration)
+	}
+}
+
+// TestTracks says which tracks go into a clip.
+func TestTracks(t *testing.T) {
+	chapters := &testTrack{id: 3, handler: "text", flags: 2, durations: repeat(uint32(5000), 2), sizes: []uint32{5, 6}}
+	hint := &testTrack{id: 4, handler: "hint", durations: repeat(uint32(100), 100), sizes: sizesUpTo(9, 100)}
+	off := &testTrack{id: 5, flags: 2, durations: repeat(uint32(50), 200), sizes: sizesUpTo(9, 200)}
+	video := pictures()
+	video.more = mkbox("tref", mkbox("chap", u32(3)), mkbox("hint", u32(4)))
+	data := (&testFile{tracks: []*testTrack{video, tone(), chapters, hint, off}}).build()
+	o := openBuilt(t, data)
+	tests := []struct {
+		tracks []string
+		want   string
+		tref   bool
+	}{
+		{nil, "1 2 3", true}, // chapters belong to the video, though off by themselves
+		{[]string{"2"}, "2", false},
+		{[]string{"5", "2", "5"}, "2 5", false},
+		{[]string{"1"}, "1 3", true},
+	}
+	for _, tt := range tests {
+		s := between(3, 6)
+		s.Tracks = tt.tracks
+		plan, path := o.cut(t, s)
+		var ids []string
+		for _, track := range plan.Tracks {
+			ids = append(ids, track.ID)
+		}
+		if got := strings.Join(ids, " "); got != tt.want {
+			t.Errorf("tracks %v: the clip has %s, want %s", tt.tracks, got, tt.want)
+		}
+		clip, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Contains(clip, []byte("chap")); got != tt.tref {
+			t.Errorf("tracks %v: chapter reference %v, want %v", tt.tracks, got, tt.tref)
+		}
+		if bytes.Contains(clip, mkbox("hint", u32(4))) {
+			t.Errorf("tracks %v: a reference to a track that the clip lacks", tt.tracks)
+		}
+	}
+	s := between(3, 6)
+	s.Tracks = []string{"9"}
+	if _, err := o.Plan(t.Context(), s); !errors.Is(err, formats.ErrNoTrack) {
+		t.Errorf("track 9: %v, want ErrNoTrack", err)
+	}
+}
+
+// TestRefusals names what a selection cannot have.
+func TestRefusals(t *testing.T) {
+	o := openBuilt(t, (&testFile{tracks: []*testTrack{pictures()}}).build())
+	whole := fragment.From(fragment.Time{})
+	tests := []struct {
+		name string
+		s    formats.Selection
+		want error
+	}{
+		{"verbatim", formats.Selection{Interval: whole, Form: formats.Verbatim}, formats.ErrUnsupported},
+		{"unknown layout", formats.Selection{Interval: whole, Layout: "diagonal"}, formats.ErrUnsupported},
+		{"empty", formats.Selection{}, formats.ErrNoFragment},
+		{"at the end", between(10, 11), formats.ErrPastEnd},
+		{"past the end", between(99, -1), formats.ErrPastEnd},
+	}
+	for _, tt := range tests {
+		if _, err := o.Plan(t.Context(), tt.s); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
