@@ -235,21 +235,20 @@ func (s *sampleTables) lastBefore(t int64) int64 {
 	return s.atDecode(t - 1)
 }
 
-// firstPresented returns when the first of some samples is presented that
-// presents at or after t, in composition time; -1 where none does.
-func (s *sampleTables) firstPresented(of sampleRange, t int64) int64 {
-	first := int64(-1)
+// firstPresented returns the first of some samples, in presentation order, that
+// presents at or after t, and when, in composition time; -1 where none does.
+func (s *sampleTables) firstPresented(of sampleRange, t int64) (at, sample int64) {
+	at, sample = -1, -1
 	from := max(of.from, s.atDecode(t-s.greatestOffset()))
 	for i := from; i < of.to && i < from+maxReorder; i++ {
-		at := s.compose(i)
-		if at >= t && (first < 0 || at < first) {
-			first = at
+		if c := s.compose(i); c >= t && (sample < 0 || c < at) {
+			at, sample = c, i
 		}
-		if first >= 0 && s.decode(i)+s.leastOffset() > first {
+		if sample >= 0 && s.decode(i)+s.leastOffset() > at {
 			break // nothing decoded later presents earlier
 		}
 	}
-	return first
+	return at, sample
 }
 
 // joinRanges returns the samples of all pieces, ascending and apart.

@@ -222,12 +222,18 @@ func (c *clip) edits(cut *cut) []edit {
 // that belongs to it. The picture that is on screen at its beginning began
 // before and is lead-in. An edit that starts in the middle of a picture would
 // say the same, but many players then move all pictures to the edit's start and
-// lose step with the sound.
+// lose step with the sound. Before a sync sample the edit begins a tick early:
+// demuxers would otherwise not give out the samples of the lead-in at all.
 func (c *cut) fromFirstPicture(p piece) piece {
 	if c.track.kind != formats.Video || p.still {
 		return p
 	}
-	first := c.track.tables.firstPresented(p.samples, ceilDiv(p.from, c.refine)) * c.refine
+	tables := c.track.tables
+	at, sample := tables.firstPresented(p.samples, ceilDiv(p.from, c.refine))
+	first := at * c.refine
+	if first > p.from && !tables.all && tables.isSync(sample) {
+		first--
+	}
 	if first > p.from && first < p.to {
 		p.start = p.start.Add(fragment.Ticks(first-p.from, c.timescale()))
 		p.from = first

@@ -93,7 +93,7 @@ func TestExistingFileIsFoundOutBeforeAnyRequest(t *testing.T) {
 			t.Errorf("%v: it went through", args)
 		}
 	}
-	if n := server.requests.Load(); n != 0 {
+	if n := server.Stats().Requests; n != 0 {
 		t.Errorf("the server saw %d requests, want none", n)
 	}
 }

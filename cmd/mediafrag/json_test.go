@@ -19,7 +19,7 @@ import (
 )
 
 // object is a JSON object as other programs see it; numbers keep their text.
-type object map[string]any
+type object = map[string]any
 
 // decode reads the one object that a command printed.
 func decode(t *testing.T, r result) object {
@@ -37,48 +37,46 @@ func decode(t *testing.T, r result) object {
 }
 
 // at returns what stands at a path of keys and list positions.
-func at(t *testing.T, v any, path ...any) any {
+func at(t *testing.T, o object, path ...any) any {
 	t.Helper()
+	var v any = map[string]any(o)
 	for _, step := range path {
+		ok := false
 		switch step := step.(type) {
 		case string:
-			m, ok := v.(map[string]any)
-			if o, isObject := v.(object); isObject {
-				m, ok = o, true
-			}
-			if v, ok = m[step]; !ok {
-				t.Fatalf("no key %q on the path %v", step, path)
+			var m map[string]any
+			if m, ok = v.(map[string]any); ok {
+				v, ok = m[step]
 			}
 		case int:
-			list, ok := v.([]any)
-			if !ok || step >= len(list) {
-				t.Fatalf("no element %d on the path %v", step, path)
+			var list []any
+			if list, ok = v.([]any); ok && step < len(list) {
+				v = list[step]
 			}
-			v = list[step]
+		}
+		if !ok {
+			t.Fatalf("nothing stands at %v of the path %v", step, path)
 		}
 	}
 	return v
 }
 
-func keys(v any) []string {
-	if o, ok := v.(object); ok {
-		return slices.Sorted(maps.Keys(o))
-	}
-	return slices.Sorted(maps.Keys(v.(map[string]any)))
-}
-
 func wantKeys(t *testing.T, what string, v any, want ...string) {
 	t.Helper()
+	m, ok := v.(map[string]any)
+	if !ok {
+		t.Fatalf("%s is %v, want an object", what, v)
+	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, keys(v)); diff != "" {
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(m))); diff != "" {
 		t.Errorf("keys of %s (-want +got):\n%s", what, diff)
 	}
 }
 
 // wantAt compares what stands at a path with JSON text.
-func wantAt(t *testing.T, v any, want string, path ...any) {
+func wantAt(t *testing.T, o object, want string, path ...any) {
 	t.Helper()
-	got, err := json.Marshal(at(t, v, path...))
+	got, err := json.Marshal(at(t, o, path...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +85,11 @@ func wantAt(t *testing.T, v any, want string, path ...any) {
 	}
 }
 
-func number(t *testing.T, v any, path ...any) float64 {
+func number(t *testing.T, o object, path ...any) float64 {
 	t.Helper()
-	n, ok := at(t, v, path...).(json.Number)
+	n, ok := at(t, o, path...).(json.Number)
 	if !ok {
-		t.Fatalf("%v is %v, want a number", path, at(t, v, path...))
+		t.Fatalf("%v is %v, want a number", path, at(t, o, path...))
 	}
 	f, err := n.Float64()
 	if err != nil {
@@ -149,7 +147,7 @@ func TestGetJSON(t *testing.T) {
 	wantAt(t, o, `3`, "transfer", "requests")
 	wantAt(t, o, `2`, "transfer", "round_trips")
 	wantAt(t, o, `2`, "transfer", "round_trips_to_first_media_byte")
-	if got := server.requests.Load(); got != 3 {
+	if got := server.Stats().Requests; got != 3 {
 		t.Errorf("the server saw %d requests, want 3", got)
 	}
 	if n := number(t, o, "transfer", "needed_bytes"); n <= 0 || n > number(t, o, "transfer", "bytes") {
@@ -243,7 +241,7 @@ func TestPlanFetchesNoMedia(t *testing.T) {
 	wantAt(t, o, `{"end":20,"start":8}`, "requested") // an open end is the duration
 	wantAt(t, o, `null`, "transfer", "round_trips_to_first_media_byte")
 	wantAt(t, o, `null`, "transfer", "first_media_byte_seconds")
-	if got := server.requests.Load(); got != 2 {
+	if got := server.Stats().Requests; got != 2 {
 		t.Errorf("the server saw %d requests, want head and tail", got)
 	}
 }

@@ -1,115 +1,81 @@
 package main
 
 import (
-	"bytes"
+	"encoding/binary"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
+	"path"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/mediafrag/mediafrag/internal/faultserver"
 	"github.com/mediafrag/mediafrag/internal/samples"
 )
 
 // testServer serves the samples, and the same with what can go wrong.
 type testServer struct {
-	*httptest.Server
-	requests atomic.Int64
-	versions atomic.Int64  // of what keeps changing
-	stalled  chan struct{} // gets a value for each request that is held up
+	*faultserver.Server
+	stalled chan struct{} // gets a value for each request that is held up
 }
 
-// The server's paths. Each takes the name of a sample behind it.
+// The server's paths. The samples are in each of these folders:
 //
-//	/movie.mp4          as it should be
-//	/auth/movie.mp4     with 'Authorization: Bearer letmein' alone
-//	/changing/movie.mp4 with another validator for each request
-//	/stall/movie.mp4    media never come
-//	/status/404         that status
-//	/norange.mp4        1 GiB without ranges, its index at the end
-//	/cut.mp4            a file that ends within its index
-//	/page.html          no medium
+//	/           as they should be
+//	/auth/      with 'Authorization: Bearer letmein' alone
+//	/changing/  with another validator for each request
+//	/stall/     only their two ends ever come
+//
+// and there are
+//
+//	/status/404   a status
+//	/norange.mp4  32 MiB without ranges, its index at the end
+//	/cut.mp4      a file that ends within its index
+//	/page.html    no medium
 func newTestServer(t testing.TB) *testServer {
-	s := &testServer{stalled: make(chan struct{}, 100)}
-	media := samples.Handler()
-	mux := http.NewServeMux()
-	mux.Handle("/", media)
-	mux.Handle("/auth/", http.StripPrefix("/auth", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer letmein" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
+	files := map[string]faultserver.File{
+		"/norange.mp4": {Content: indexAtEnd(32 << 20), ETag: `"norange"`, Type: "video/mp4"},
+		"/page.html":   {Content: []byte("<!doctype html><title>no medium</title>"), ETag: `"page"`, Type: "text/html"},
+	}
+	for _, s := range samples.All() {
+		for _, folder := range []string{"/", "/auth/", "/changing/", "/stall/"} {
+			files[folder+s.Name] = faultserver.File{Content: s.Data, ETag: `"` + s.Name + `"`, Type: s.MediaType}
 		}
-		media.ServeHTTP(w, r)
-	})))
-	mux.Handle("/changing/", http.StripPrefix("/changing", http.HandlerFunc(s.changing)))
-	mux.Handle("/stall/", http.StripPrefix("/stall", s.stall(media)))
-	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, r *http.Request) {
-		var code int
-		fmt.Sscan(r.PathValue("code"), &code)
-		w.WriteHeader(code)
-	})
-	mux.HandleFunc("/norange.mp4", noRange)
-	mux.HandleFunc("/cut.mp4", func(w http.ResponseWriter, r *http.Request) {
-		data := sample("faststart.mp4")
-		http.ServeContent(w, r, "cut.mp4", time.Time{}, bytes.NewReader(data[:2000]))
-	})
-	mux.HandleFunc("/page.html", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "page.html", time.Time{}, strings.NewReader("<!doctype html><title>no medium</title>"))
-	})
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.requests.Add(1)
-		mux.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
+		if s.Name == "faststart.mp4" {
+			files["/cut.mp4"] = faultserver.File{Content: s.Data[:2000], ETag: `"cut"`, Type: s.MediaType}
+		}
+	}
+	s := &testServer{faultserver.Start(t, faultserver.Config{Files: files}), make(chan struct{}, 100)}
+	s.Fault(s.fault)
 	return s
 }
 
-func sample(name string) []byte {
-	for _, s := range samples.All() {
-		if s.Name == name {
-			return s.Data
+// fault says what goes wrong with a request, by its path.
+func (s *testServer) fault(n int, r *http.Request) (f faultserver.Fault) {
+	folder, name := path.Split(r.URL.Path)
+	switch folder {
+	case "/auth/":
+		if r.Header.Get("Authorization") != "Bearer letmein" {
+			f.Status = http.StatusUnauthorized
 		}
+	case "/changing/":
+		f.Header = map[string]string{"ETag": fmt.Sprintf(`"%d"`, n)}
+	case "/stall/":
+		if bytes := r.Header.Get("Range"); bytes != "bytes=0-65535" && !strings.HasPrefix(bytes, "bytes=-") {
+			s.stalled <- struct{}{}
+			f.Silent = true
+		}
+	case "/status/":
+		fmt.Sscan(name, &f.Status)
 	}
-	panic("no sample " + name)
+	f.IgnoreRange = name == "norange.mp4"
+	return f
 }
 
-// changing serves a sample that is another one with every request.
-func (s *testServer) changing(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("ETag", fmt.Sprintf(`"%d"`, s.versions.Add(1)))
-	http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(sample(strings.TrimPrefix(r.URL.Path, "/"))))
+// indexAtEnd is an MP4 of size bytes whose media end shortly before its end.
+func indexAtEnd(size int) []byte {
+	b := make([]byte, size)
+	ftyp := copy(b, "\x00\x00\x00\x10ftypisom\x00\x00\x00\x00")
+	binary.BigEndian.PutUint32(b[ftyp:], uint32(size-ftyp-1000))
+	copy(b[ftyp+4:], "mdat")
+	return b
 }
-
-// stall answers requests for the ends of a resource, and leaves the others
-// without a body until the client goes away.
-func (s *testServer) stall(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if bytes := r.Header.Get("Range"); bytes == "bytes=0-65535" || strings.HasPrefix(bytes, "bytes=-") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		s.stalled <- struct{}{}
-		<-r.Context().Done()
-	})
-}
-
-// noRange serves an MP4 of 1 GiB, all of it, whatever is asked.
-func noRange(w http.ResponseWriter, r *http.Request) {
-	const size, index = 1 << 30, 1000
-	head := sample("movie.mp4")[:32] // its ftyp
-	w.Header().Set("Content-Type", "video/mp4")
-	w.Header().Set("Content-Length", fmt.Sprint(size))
-	w.Write(head)
-	n := uint32(size - index - len(head))
-	w.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n), 'm', 'd', 'a', 't'})
-	io.Copy(w, io.LimitReader(zeros{}, size-int64(len(head))-8))
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

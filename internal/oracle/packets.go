@@ -3,6 +3,8 @@ package oracle
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sort"
 	"strconv"
 	"testing"
 )
@@ -37,7 +39,26 @@ func Packets(t testing.TB, path string) []Packet {
 		length, _ := strconv.ParseFloat(p.Duration, 64)
 		packets = append(packets, Packet{p.Stream, at, at + length, len(p.Flags) > 0 && p.Flags[0] == 'K', p.Hash})
 	}
+	fillLengths(packets)
 	return packets
+}
+
+// fillLengths gives packets without a length that to the next one presented of
+// their stream.
+func fillLengths(packets []Packet) {
+	times := map[int][]float64{}
+	for _, p := range packets {
+		times[p.Stream] = append(times[p.Stream], p.Time)
+	}
+	for _, all := range times {
+		slices.Sort(all)
+	}
+	for i, p := range packets {
+		all := times[p.Stream]
+		if n := sort.SearchFloat64s(all, p.Time+1e-9); p.End == p.Time && n < len(all) {
+			packets[i].End = all[n]
+		}
+	}
 }
 
 // SamePackets checks that a clip holds, stream by stream and in sequence, the

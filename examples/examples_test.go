@@ -1,0 +1,84 @@
+// Package examples holds programs that show how to use the SDK. Its tests run
+// each of them against a server on this machine.
+package examples
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/internal/samples"
+)
+
+// example runs an example against the samples and returns what it printed.
+func example(t *testing.T, name, path string, args ...string) string {
+	t.Helper()
+	server := httptest.NewServer(samples.Handler())
+	defer server.Close()
+	cmd := exec.Command("go", append([]string{"run", "./" + name, server.URL + path}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, stderr.String())
+	}
+	return string(out)
+}
+
+func TestDownload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "clip.mp4")
+	out := example(t, "download", "/movie.mp4#t=5,8", file)
+	clip, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(clip) < 10_000 || !bytes.Equal(clip[4:8], []byte("ftyp")) {
+		t.Errorf("the clip has %d bytes and begins with %q", len(clip), clip[:min(len(clip), 8)])
+	}
+	if !regexp.MustCompile(`clip\.mp4: \d+ bytes\n$`).MatchString(out) {
+		t.Errorf("it printed %q", out)
+	}
+}
+
+func TestSeeks(t *testing.T) {
+	out := example(t, "seeks", "/movie.mp4", "5")
+	for _, want := range []string{"[0, 1): ", "[4, 5): ", "[16, 17): "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if lines := strings.Count(out, "\n"); lines != 5 {
+		t.Errorf("%d lines, want 5:\n%s", lines, out)
+	}
+}
+
+func TestRoundTrips(t *testing.T) {
+	out := example(t, "roundtrips", "/movie.mp4", "8", "12.5")
+	if !regexp.MustCompile(`(?m)^8 +3 +2 +2 `).MatchString(out) || !regexp.MustCompile(`(?m)^12.5 +3 +2 +2 `).MatchString(out) {
+		t.Errorf("want 3 requests and 2 round trips for each:\n%s", out)
+	}
+}
+
+// TestREADME makes sure that the README's code is code that runs.
+func TestREADME(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("download/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(readme)
+	if block == nil {
+		t.Fatal("the README has no Go code")
+	}
+	if !bytes.Contains(code, block[1]) {
+		t.Errorf("the README's code is not that of examples/download:\n%s", block[1])
+	}
+}
