@@ -61,6 +61,34 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptWhileReadingStandardInput: what waits for the next line ends, too.
+func TestInterruptWhileReadingStandardInput(t *testing.T) {
+	cmd := exec.Command("mediafrag", "parse", "-")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(stdin, "a#t=1\n")
+	if _, err := stdout.Read(make([]byte, 1)); err != nil { // it is at the second line now
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("it ended with %v, want exit status 130", err)
+	}
+}
+
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -95,35 +123,6 @@ func TestExistingFileIsFoundOutBeforeAnyRequest(t *testing.T) {
 	}
 	if n := server.Stats().Requests; n != 0 {
 		t.Errorf("the server saw %d requests, want none", n)
-	}
-}
-
-// TestProgress: a bar on a terminal, nothing of it elsewhere.
-func TestProgress(t *testing.T) {
-	server := newTestServer(t)
-	uri := server.URL + "/movie.mp4#t=5,8"
-	tests := []struct {
-		name     string
-		terminal bool
-		args     []string
-		want     bool
-	}{
-		{"terminal", true, nil, true},
-		{"no terminal", false, nil, false},
-		{"quiet", true, []string{"--quiet"}, false},
-		{"verbose", true, []string{"--verbose"}, false},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			args := append([]string{"get", uri, "-o", filepath.Join(t.TempDir(), "x.mp4")}, test.args...)
-			r := commandWith(t, &app{terminal: test.terminal}, args...)
-			if r.status != exitDone {
-				t.Fatalf("exit status %d: %s", r.status, r.stderr)
-			}
-			if got := strings.Contains(r.stderr, "\r") || strings.Contains(r.stderr, "%"); got != test.want {
-				t.Errorf("a bar was drawn: %v, want %v: %q", got, test.want, r.stderr)
-			}
-		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,8 +21,7 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(r.stdout, "Examples:\n  mediafrag "+name) {
 			t.Errorf("%s --help has no example", name)
 		}
-		unquoted := regexp.MustCompile(`'[^'\n]*'`).ReplaceAllString(r.stdout, "")
-		if bare := regexp.MustCompile(`\S*(://|#)\S*`).FindString(unquoted); bare != "" {
+		if bare := unquoted(r.stdout); bare != "" {
 			t.Errorf("%s --help has a URI without quotes: %s", name, bare)
 		}
 	}
@@ -36,5 +36,29 @@ func TestHelp(t *testing.T) {
 func TestVersion(t *testing.T) {
 	if r := command(t, "--version"); r.status != exitDone || !strings.HasPrefix(r.stdout, "mediafrag version ") {
 		t.Errorf("exit status %d, %q", r.status, r.stdout)
+	}
+}
+
+// unquoted returns the first URI in text that is not quoted, "" for none.
+func unquoted(text string) string {
+	text = regexp.MustCompile(`'[^'\n]*'`).ReplaceAllString(text, "")
+	return regexp.MustCompile(`\S*(://|#)\S*`).FindString(text)
+}
+
+// TestREADMEQuotesURIs looks at the README's commands, without their comments.
+func TestREADMEQuotesURIs(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`(?m)^mediafrag .*`).FindAllString(string(readme), -1)
+	if len(commands) == 0 {
+		t.Fatal("the README has no commands")
+	}
+	for _, c := range commands {
+		c, _, _ = strings.Cut(c, " # ")
+		if bare := unquoted(strings.TrimSpace(c)); bare != "" {
+			t.Errorf("%s has a URI without quotes: %s", c, bare)
+		}
 	}
 }

@@ -10,11 +10,16 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/mediafrag/mediafrag/client"
 )
+
+// grace is how long an interrupted command may take to clean up. Only one that
+// waits for its standard input or output takes longer, and would for ever.
+const grace = 3 * time.Second
 
 func main() {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -22,8 +27,11 @@ func main() {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // a second signal does not wait
-
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal does not wait
+		time.Sleep(grace)
+		os.Exit(exitInterrupted)
+	})
 	os.Exit(run(ctx, os.Args[1:], &app{
 		stdin:     os.Stdin,
 		stdout:    os.Stdout,

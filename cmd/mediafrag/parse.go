@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -124,7 +125,7 @@ func (a *app) eachURI(arg string, do func(uri string) error) error {
 			return err
 		}
 	}
-	if lines.Err() == bufio.ErrTooLong {
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("standard input: a line has more than %d bytes; each line is one URI", maxLine)
 	}
 	return lines.Err()

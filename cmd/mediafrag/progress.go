@@ -11,6 +11,9 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
+// barInterval is how often the bar is drawn at most.
+const barInterval = 100 * time.Millisecond
+
 // bar draws the progress of size bytes, -1 where that is not known, on a
 // terminal. It returns what is to be called for bytes as they come, and at the
 // end; elsewhere, and where other lines would break it, both do nothing.
@@ -21,7 +24,9 @@ func (a *app) bar(size int64, quiet bool) (bytes func(n int), done func()) {
 	b := progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(a.stderr),
 		progressbar.OptionShowBytes(true),
-		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine: it is drawn as bytes come
+		progressbar.OptionThrottle(barInterval),
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionUseANSICodes(true),
 	)

@@ -15,7 +15,7 @@ var anyURL = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 // that one with odd characters is hidden whole.
 func (a *app) redact(text string) string {
 	for _, arg := range a.args {
-		if resource, _, _ := strings.Cut(arg, "#"); strings.Contains(resource, "://") {
+		if resource, _, _ := strings.Cut(arg, "#"); anyScheme.MatchString(resource) {
 			text = strings.ReplaceAll(text, resource, redactURL(resource))
 		}
 	}
@@ -23,8 +23,11 @@ func (a *app) redact(text string) string {
 }
 
 // redactURL hides the user information and the query values of one URL, and
-// keeps its fragment.
+// keeps its fragment. A '?' in a plain path is part of it.
 func redactURL(url string) string {
+	if !anyScheme.MatchString(url) {
+		return url
+	}
 	resource, fragment, ok := strings.Cut(url, "#")
 	resource = client.Redact(resource)
 	if ok {
