@@ -8,6 +8,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/mp4"
+	"github.com/mediafrag/mediafrag/ogg"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -58,7 +59,7 @@ type Client struct {
 
 // DefaultFormats returns the containers that are built in, in the order in
 // which they are tried.
-func DefaultFormats() []formats.Format { return []formats.Format{mp4.Format{}} }
+func DefaultFormats() []formats.Format { return []formats.Format{mp4.Format{}, ogg.Format{}} }
 
 // CloseIdleConnections closes the connections that the Client keeps for its next
 // requests. Those of a given HTTP client are left to whoever made it.

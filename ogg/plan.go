@@ -1,0 +1,252 @@
+package ogg
+
+import (
+	"fmt"
+
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// clip is the part of a plan that one link gives.
+type clip struct {
+	parts     []seek.Part
+	size      int64
+	needed    int64
+	presented fragment.Interval // on the file's own clock
+	covered   fragment.Interval
+	warnings  []fragment.Warning
+}
+
+// assemble makes the parts of a clip of what is carried: the headers and the
+// first pages laid anew, the middle as it is but for page headers, and the last
+// pages laid anew.
+func (c *cutting) assemble(resource *seek.Info) *clip {
+	out := &clip{}
+	streams, literal := c.headers()
+	z := &zone{streams: map[uint32]*laid{}}
+	for _, s := range streams {
+		z.streams[s.s.serial] = s
+		for _, q := range s.early {
+			z.addCue(s, q)
+		}
+	}
+	from, to, next, end := c.edges()
+	if c.head != nil {
+		for i := range c.head.pages {
+			if p := &c.head.pages[i]; p.off >= from && p.off < to {
+				z.add(p)
+			}
+		}
+	}
+	note := "headers and pages"
+	if next > to {
+		out.parts = append(out.parts,
+			seek.Literal(append(literal, z.bytes()...), "headers and first pages"),
+			c.middle(resource, streams, to, next))
+		literal, z.pages, note = nil, nil, "last pages"
+		if c.tail != nil {
+			c.layTail(z, next, end)
+		}
+	}
+	for _, s := range streams {
+		if s.s.text() && !s.empty {
+			z.endText(s)
+		}
+	}
+	if literal = append(literal, z.bytes()...); len(literal) > 0 {
+		out.parts = append(out.parts, seek.Literal(literal, note))
+	}
+	for _, p := range out.parts {
+		if p.Size < 0 {
+			out.size = -1
+			break
+		}
+		out.size += p.Size
+	}
+	out.needed = c.l.data - c.l.off + max(end, next) - from
+	c.state(out)
+	return out
+}
+
+// edges returns the bytes of the clip's zones: the first pages [from, to), the
+// middle [to, next) and the last pages [next, end). Where there is no middle,
+// next is at most to.
+func (c *cutting) edges() (from, to, next, end int64) {
+	from, next = -1, -1
+	var rest int64
+	for _, k := range c.carried {
+		if k.empty || k.s.text() {
+			continue
+		}
+		first := k.first.begins.off
+		if from < 0 || first < from {
+			from = first
+		}
+		if k.s.lapped() {
+			first = k.pair.ends.off
+		}
+		to = max(to, c.head.pageEnd(first))
+		if k.rest {
+			rest = max(rest, c.finish[k.s].to)
+			continue
+		}
+		if last := k.last.ends.off; next < 0 || last < next {
+			next = last
+		}
+		end = max(end, c.head.pageEnd(k.last.ends.off), c.tail.pageEnd(k.last.ends.off))
+	}
+	switch {
+	case from < 0:
+		return 0, 0, 0, 0
+	case next < 0: // all end by themselves
+		next, end = max(rest, to), max(rest, to)
+	case next < to || c.tail == nil:
+		to, next = max(to, end), 0
+	}
+	return from, to, next, max(end, to)
+}
+
+// pageEnd returns the end of the region's page at off, 0 where there is none.
+func (r *region) pageEnd(off int64) int64 {
+	if r == nil {
+		return 0
+	}
+	for i := range r.pages {
+		if r.pages[i].off == off {
+			return r.pages[i].end()
+		}
+	}
+	return 0
+}
+
+// middle is the part between the pages that are laid anew.
+func (c *cutting) middle(resource *seek.Info, streams []*laid, from, to int64) seek.Part {
+	change := Renumber{Drop: len(c.l.others) > 0 || len(c.streams) < len(c.l.streams) || c.l.skeleton != nil && !c.l.skeleton.ended}
+	for _, s := range streams {
+		if s.empty {
+			continue
+		}
+		if s.s.text() {
+			// Where the number is not known, those of the original stay.
+			if last, ok := s.numberBefore(from - 1); ok {
+				s.shift.Pages = s.w.seq - (last + 1)
+			}
+		} else {
+			s.shift.Pages = s.w.seq - (s.seen + 1)
+		}
+		change.Streams = append(change.Streams, s.shift)
+	}
+	p := seek.Bytes(resource, seek.Range{Offset: from, Length: to - from}, "pages")
+	p.Rewrite = change
+	if change.Drop {
+		p.Size = -1
+	}
+	return p
+}
+
+// layTail lays the last pages. Their numbers go on from those of the middle.
+func (c *cutting) layTail(z *zone, from, to int64) {
+	for i := range c.tail.pages {
+		p := &c.tail.pages[i]
+		s := z.streams[p.serial]
+		if s == nil || p.off < from || p.off >= to || s.ended {
+			continue
+		}
+		s.w.seq = p.seq + s.shift.Pages
+		s.w.open = p.continued()
+		z.add(p)
+	}
+}
+
+// state says what the clip presents and covers.
+func (c *cutting) state(out *clip) {
+	var from, to, shown, until fragment.Time
+	first := true
+	for _, k := range c.carried {
+		if k.empty || k.s.text() {
+			continue
+		}
+		a, b := k.s.time(k.first.from), k.s.time(k.last.to)
+		if k.s.lapped() {
+			a = k.s.time(max(k.pair.from, k.s.begin))
+		}
+		p, q := k.s.time(k.start), k.s.time(k.end)
+		if first {
+			from, to, shown, until, first = a, b, p, q, false
+			continue
+		}
+		from, to, shown, until = from.Min(a), to.Max(b), shown.Min(p), until.Max(q)
+	}
+	out.covered, out.presented = fragment.Between(from, to), fragment.Between(shown, until)
+	for _, k := range c.carried {
+		if k.missed {
+			out.warnings = append(out.warnings, fragment.Warning{Reason: fmt.Sprintf(
+				"track %s: a text that began more than %d bytes before the interval is not carried", k.s.track.ID, textBack)})
+		}
+	}
+}
+
+// headers returns the streams of the clip and their header pages.
+func (c *cutting) headers() ([]*laid, []byte) {
+	var streams []*laid
+	var list []headerStream
+	for _, k := range c.carried {
+		s := &laid{carried: k, shift: k.shift()}
+		s.w = pageWriter{serial: k.s.serial, granule: noGranule}
+		streams = append(streams, s)
+	}
+	for _, s := range streams {
+		list = append(list, headerStream{w: &s.w, packets: s.headerPackets(c), alone: s.s.track.Codec == "opus", empty: s.empty})
+	}
+	return streams, appendHeaders(nil, list, c.clipSkeleton(streams))
+}
+
+// headerPackets returns the header packets of a stream as the clip needs them.
+func (k *carried) headerPackets(c *cutting) [][]byte {
+	switch {
+	case k.empty:
+	case k.s.track.Codec == "opus" && k.skip != k.s.origin:
+		return append([][]byte{withSkip(k.s.packets[0], k.skip)}, k.s.packets[1:]...)
+	case k.s.track.Codec == "flac":
+		return flacHeaders(k.s.packets, satSub(k.last.to, k.first.from))
+	}
+	return k.s.packets
+}
+
+// clipSkeleton returns the Skeleton of a clip that has pictures, that keeps its
+// times, or whose original has one. It states where the presentation begins.
+func (c *cutting) clipSkeleton(streams []*laid) *headerStream {
+	if !c.pictures() && !c.original && c.l.skeleton == nil {
+		return nil
+	}
+	start, base := c.a.Sub(c.t0), fragment.Time{}
+	if c.original {
+		start, base = c.a, c.t0
+	}
+	k := c.l.skeleton
+	packets := [][]byte{k.fishead(start.Max(fragment.Time{}), base.Max(fragment.Time{}))}
+	serial := c.freeSerial()
+	if k != nil {
+		serial = k.serial
+	}
+	for _, s := range streams {
+		first := int64(0)
+		if c.original && !s.empty {
+			first = s.first.from
+			if s.s.lapped() {
+				first = s.pair.from
+			}
+		}
+		packets = append(packets, k.fisbonePacket(s.s, len(s.headerPackets(c)), s.s.before(first)))
+	}
+	return &headerStream{w: &pageWriter{serial: serial}, packets: packets}
+}
+
+// freeSerial returns a serial number that no stream has, the same each time.
+func (c *cutting) freeSerial() uint32 {
+	for n := uint32(1); ; n++ {
+		if !c.l.has(n) {
+			return n
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package ogg
+
+import (
+	"cmp"
+	"slices"
+)
+
+// zone lays the pages at one end of a clip anew: without the packets that are
+// not carried, and cut between packets where the original page goes on.
+type zone struct {
+	streams map[uint32]*laid
+	pages   []laidPage
+}
+
+// laidPage is a new page and the time at which it ends, on the clock of
+// searches.
+type laidPage struct {
+	raw  []byte
+	time int64
+}
+
+// laid is one stream of a clip while its pages are laid.
+type laid struct {
+	*carried
+	shift  Shift
+	w      pageWriter
+	seen   uint32 // number of the last original page before the middle
+	paired bool   // the first page of a lapped stream is out
+	ended  bool   // the last page is out
+}
+
+// add lays one original page. Pages of streams that are not carried are dropped.
+func (z *zone) add(p *page) {
+	s := z.streams[p.serial]
+	switch {
+	case s == nil || s.empty || p.off < s.s.data:
+	case s.s.text():
+		z.addText(s, p)
+	default:
+		z.addMedia(s, p)
+	}
+}
+
+func (z *zone) addMedia(s *laid, p *page) {
+	added := false
+	for i, f := range p.pieces() {
+		at := place{p.off, i}
+		if at.before(s.first.begins) || s.last.ends.before(at) {
+			continue
+		}
+		s.seen, added = p.seq, true
+		z.put(s, f, p.granule)
+		switch {
+		case s.s.lapped() && !s.paired && at == s.pair.ends:
+			z.flushPair(s)
+		case at == s.last.ends && !s.rest:
+			z.flushLast(s)
+		}
+	}
+	switch whole := s.last.ends == (place{p.off, maxSegments}); {
+	case s.ended || !added || s.s.lapped() && !s.paired:
+	case whole:
+		z.flushLast(s)
+	case len(s.w.lacing) > 0:
+		z.flush(s, p.granule, 0)
+	}
+}
+
+// put adds a piece to the stream's page; a page that is full on the way goes out.
+func (z *zone) put(s *laid, f piece, granule int64) {
+	if raw := s.w.add(nil, f, s.shift.granule(granule)); len(raw) > 0 {
+		z.pages = append(z.pages, laidPage{raw, s.s.nanos(s.first.from)})
+	}
+}
+
+// flush closes the stream's page. Granule is on the original's scale.
+func (z *zone) flush(s *laid, granule int64, flags byte) {
+	time := s.s.nanos(s.first.from)
+	if pos, ok := s.s.position(granule); ok {
+		time = s.s.nanos(pos.end)
+	}
+	z.pages = append(z.pages, laidPage{s.w.flush(nil, s.shift.granule(granule), flags), time})
+}
+
+// flushPair closes the first page of a lapped stream. It holds two packets, of
+// which the first yields nothing: only then do all decoders begin at the sample
+// that its granule position says.
+func (z *zone) flushPair(s *laid) {
+	s.paired = true
+	switch {
+	case s.pair.ends != s.last.ends:
+		z.flush(s, s.pair.to, 0)
+	case s.stuck():
+		z.flush(s, s.pair.to, 0)
+		z.put(s, piece{begins: true, ends: true}, s.pair.to)
+		z.flush(s, s.pair.to, flagEOS)
+		s.ended = true
+	default:
+		z.flushLast(s)
+	}
+}
+
+// flushLast closes the last page of a stream.
+func (z *zone) flushLast(s *laid) {
+	z.flush(s, s.final, flagEOS)
+	s.ended = true
+}
+
+// addText lays the texts of a page that begin within the clip.
+func (z *zone) addText(s *laid, p *page) {
+	for _, q := range s.inside {
+		if q.begins.off == p.off {
+			z.addCue(s, q)
+		}
+	}
+}
+
+// addCue lays a text on a page of its own.
+func (z *zone) addCue(s *laid, q placed) {
+	data := q.data
+	if s.shift.Kate {
+		data = kateShift(data, s.shift.Ticks)
+	}
+	z.put(s, piece{data: data, begins: true, ends: true}, q.granule)
+	z.flush(s, q.granule, 0)
+}
+
+// endText lays the last page of a text stream.
+func (z *zone) endText(s *laid) {
+	end := s.s.granule(position{end: s.end, key: s.end})
+	z.put(s, piece{data: s.s.goodbye(), begins: true, ends: true}, end)
+	z.flush(s, end, flagEOS)
+}
+
+// bytes returns the pages in the order of their times, those of each stream in
+// the order in which they were laid.
+func (z *zone) bytes() []byte {
+	sorted := slices.Clone(z.pages)
+	later := map[uint32]int64{} // of each stream, the time of the page behind
+	for i := len(sorted) - 1; i >= 0; i-- {
+		p, _ := parsePage(sorted[i].raw, 0)
+		t, ok := later[p.serial]
+		if p.granule == noGranule && ok {
+			sorted[i].time = t
+		} else if p.granule == noGranule {
+			sorted[i].time = 1<<63 - 1
+		} else if ok {
+			sorted[i].time = min(sorted[i].time, t)
+		}
+		later[p.serial] = sorted[i].time
+	}
+	slices.SortStableFunc(sorted, func(a, b laidPage) int { return cmp.Compare(a.time, b.time) })
+	var out []byte
+	for _, p := range sorted {
+		out = append(out, p.raw...)
+	}
+	return out
+}
