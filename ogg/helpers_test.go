@@ -119,13 +119,6 @@ func (o *opened) cut(t testing.TB, s formats.Selection) (*formats.Plan, string) 
 	return p, path
 }
 
-// bytes returns the clip of a selection.
-func (o *opened) bytes(t testing.TB, s formats.Selection) (*formats.Plan, []byte) {
-	t.Helper()
-	p, path := o.cut(t, s)
-	return p, mustRead(t, path)
-}
-
 // name names an interval in a test.
 func name(a, b float64) string {
 	if b < 0 {
@@ -166,14 +159,5 @@ func speech(t testing.TB, rate int) string {
 	return cached(fmt.Sprintf("speech-%d.wav", rate), func(path string) {
 		words := strings.Repeat("the interval begins at the named second and ends before the other. ", 8)
 		oracle.FFmpeg(t, "-f", "lavfi", "-i", "flite=text='"+words+"'", "-ar", fmt.Sprint(rate), "-t", "14", "-bitexact", path)
-	})
-}
-
-// picture makes a Theora file of a moving picture.
-func picture(t testing.TB, rate string, keyframes, seconds int) string {
-	t.Helper()
-	return cached(fmt.Sprintf("picture-%s-%d-%d.ogv", strings.ReplaceAll(rate, "/", "_"), keyframes, seconds), func(path string) {
-		oracle.FFmpeg(t, "-f", "lavfi", "-i", fmt.Sprintf("testsrc2=s=96x64:r=%s:d=%d", rate, seconds),
-			"-c:v", "libtheora", "-q:v", "4", "-g", fmt.Sprint(keyframes), path)
 	})
 }

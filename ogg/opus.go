@@ -33,11 +33,11 @@ func (*opus) header(i int, p []byte, m *mapping) (more bool, err error) {
 	}
 	switch {
 	case len(p) < 19:
-		return false, errors.New("OpusHead is cut off")
+		return false, errors.New("the OpusHead is cut off")
 	case p[8]>>4 != 0:
-		return false, fmt.Errorf("OpusHead of version %d", p[8])
+		return false, fmt.Errorf("unreadable: OpusHead of version %d", p[8])
 	case p[9] == 0:
-		return false, errors.New("Opus with 0 channels")
+		return false, errors.New("unreadable: Opus with 0 channels")
 	}
 	m.track = formats.Track{Kind: formats.Audio, Codec: "opus", Channels: int(p[9]), SampleRate: opusRate}
 	m.mime, m.rate = "audio/ogg; codecs=opus", clock{opusRate, 1}

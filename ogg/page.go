@@ -43,11 +43,6 @@ func (p *page) eos() bool       { return p.flags&flagEOS != 0 }
 // completes reports whether a packet ends on the page.
 func (p *page) completes() bool { return bytes.Count(p.lacing, []byte{255}) < len(p.lacing) }
 
-// open reports whether the page's last packet goes on behind it.
-func (p *page) open() bool {
-	return len(p.lacing) > 0 && p.lacing[len(p.lacing)-1] == 255
-}
-
 // parsed says what parsePage found.
 type parsed int
 
