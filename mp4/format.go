@@ -24,6 +24,13 @@ const (
 	maxFtyp     = 1 << 16 // bytes of an ftyp
 )
 
+// What is read where a box begins that is not held: it may be the moov.
+const (
+	lookBytes = 64 << 10 // at least
+	restBytes = 1 << 20  // behind an mdat all of the rest, if it is not more
+	restShare = 16       // or no more than 1/16 of the file
+)
+
 // Format recognises and opens MP4 and QuickTime files.
 type Format struct{}
 
@@ -85,7 +92,7 @@ func (f *file) findMoov(ctx context.Context) (box, error) {
 	media := false
 	f.index = MoovHead
 	for range maxTopBoxes {
-		head, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: headerBytes}, seek.Index, "box header")
+		head, err := f.look(ctx, at)
 		if err != nil {
 			return box{}, err
 		}
@@ -118,24 +125,25 @@ func (f *file) findMoov(ctx context.Context) (box, error) {
 			return box{}, damaged(printable(typ), at, "box size wraps around")
 		}
 		at += size
-		if typ == "mdat" {
-			if err := f.readBehindMedia(ctx, at); err != nil {
-				return box{}, err
-			}
-		}
 	}
 	return box{}, damaged("", at, "no moov among the first %d boxes", maxTopBoxes)
 }
 
-// readBehindMedia asks for what follows an mdat unless it is held already or
-// too much to be an index.
-func (f *file) readBehindMedia(ctx context.Context, at int64) error {
-	rest := f.window.Info().Size - at
-	if rest <= 0 || rest > f.limits.Window/2 {
-		return nil
+// look returns the first bytes of the box at an offset. Where they are not held
+// it reads on, since this may be the moov: behind the media all that is left,
+// if that is little, for it is the moov and not much else.
+func (f *file) look(ctx context.Context, at int64) ([]byte, error) {
+	header := seek.Range{Offset: at, Length: headerBytes}
+	if head, ok := f.window.Held(header); ok {
+		return head, nil
 	}
-	_, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: rest}, seek.Index, "moov")
-	return err
+	wanted := seek.Range{Offset: at, Length: lookBytes}
+	size := f.window.Info().Size
+	if rest := size - at; f.index == MoovTail && rest > lookBytes && rest <= max(restBytes, size/restShare) {
+		wanted.Length = rest
+	}
+	got, err := f.window.ReadRange(ctx, wanted, seek.Index, "moov")
+	return got[:min(len(got), headerBytes)], err
 }
 
 func (f *file) noMoov(at int64, media bool) error {

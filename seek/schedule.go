@@ -42,7 +42,7 @@ func schedule(parts []Part, parallel int) ([]unit, int64, error) {
 		}
 		sized = sized && p.size() >= 0
 	}
-	units := share(join(parts), parallel)
+	units := share(join(parts, parallel), parallel)
 	if !sized {
 		return units, -1, nil
 	}
@@ -86,8 +86,8 @@ func (p *Part) streamed() bool {
 
 // join puts ranges that lie near each other, and the literals after them, into
 // one unit.
-func join(parts []Part) []unit {
-	near := nearEnough(parts)
+func join(parts []Part, parallel int) []unit {
+	near := nearEnough(parts, parallel)
 	var units []unit
 	var at int64
 	for i := range parts {
@@ -123,8 +123,11 @@ func join(parts []Part) []unit {
 
 // nearEnough says for each part whether it joins the request of the range
 // before it: the smallest gaps first, as long as all gaps together stay within
-// the budget. It depends on the plan alone, never on measured speed.
-func nearEnough(parts []Part) []bool {
+// the budget, or there would be more requests than run at a time. The bytes from
+// the first to the last that is needed count as needed, so a gap costs less than
+// the round trip that it saves. It depends on the plan alone, never on measured
+// speed.
+func nearEnough(parts []Part, parallel int) []bool {
 	type gap struct {
 		part int
 		size int64
@@ -132,6 +135,7 @@ func nearEnough(parts []Part) []bool {
 	near := make([]bool, len(parts))
 	var gaps []gap
 	var total int64
+	requests := 0
 	var prev *Part // the range before
 	for i := range parts {
 		p := &parts[i]
@@ -139,10 +143,12 @@ func nearEnough(parts []Part) []bool {
 		case p.size() == 0 || p.Resource == nil:
 			continue
 		case p.streamed():
+			requests++
 			prev = nil
 			continue
 		}
 		total += p.Length
+		requests++
 		if prev != nil && *prev.Resource == *p.Resource && prev.Purpose == p.Purpose && p.Offset >= prev.End() {
 			gaps = append(gaps, gap{i, p.Offset - prev.End()})
 		}
@@ -151,10 +157,11 @@ func nearEnough(parts []Part) []bool {
 	budget := gapFree + total/gapShare
 	slices.SortStableFunc(gaps, func(a, b gap) int { return cmp.Compare(a.size, b.size) })
 	for _, g := range gaps {
-		if budget -= g.size; budget < 0 || g.size > maxGap {
+		if budget -= g.size; g.size > maxGap || budget < 0 && requests <= parallel {
 			break
 		}
 		near[g.part] = true
+		requests--
 	}
 	return near
 }

@@ -9,3 +9,7 @@ const (
 	// AC-3). All other sound is the same to the bit.
 	NoiseResidual = -20
 )
+
+// Handful is how many requests an interval of a badly interleaved file, or one
+// track of an interleaved one, may take.
+const Handful = 6
