@@ -95,6 +95,11 @@ type cut struct {
 	refine int64 // the clip's timescale is the track's times this
 	pieces []piece
 	ranges []sampleRange // of the samples that are delivered: ascending and apart
+
+	// By how much the first and the last sample's durations are cut, in the
+	// cut's timescale. Texts can begin and end anywhere: what is shown at the
+	// interval's beginning is shown from there on, in every player.
+	trimStart, trimEnd int64
 }
 
 // timescale is the cut's, in ticks a second.
@@ -123,7 +128,20 @@ func (m *movie) choose(t *track, want fragment.Interval) *cut {
 		}
 	}
 	c.ranges = joinRanges(c.pieces)
+	c.trim()
 	return c
+}
+
+// trim cuts the durations of the first and the last sample of a track that is
+// neither pictures nor sound.
+func (c *cut) trim() {
+	s := c.track.tables
+	if c.track.kind == formats.Video || c.track.kind == formats.Audio || s.ctts != nil || len(c.pieces) != 1 || c.pieces[0].still {
+		return
+	}
+	p := c.pieces[0]
+	c.trimStart = max(0, p.from-s.decode(p.samples.from)*c.refine)
+	c.trimEnd = max(0, s.decode(p.samples.to)*c.refine-p.to)
 }
 
 // mediaAt returns the composition time, in the cut's timescale, at which an
@@ -285,11 +303,15 @@ func (c *cut) decodeInClip(sample int64) int64 {
 	s := c.track.tables
 	for _, r := range c.ranges {
 		if sample < r.to {
-			return (at + s.decode(sample) - s.decode(r.from)) * c.refine
+			at += s.decode(sample) - s.decode(r.from)
+			if at > 0 {
+				return at*c.refine - c.trimStart
+			}
+			return 0
 		}
 		at += s.decode(r.to) - s.decode(r.from)
 	}
-	return at * c.refine
+	return at*c.refine - c.trimStart - c.trimEnd
 }
 
 // covered returns what the samples of the cut span on the presentation's

@@ -191,10 +191,40 @@ func (e *sampleEntry) readESDS(p []byte) {
 			object = 32 + int(info[0]&7)<<3 | int(info[1]>>5)
 		}
 		e.codec = fmt.Sprintf("%s.40.%d", e.format, object)
+		e.readAudioConfig(info)
 	case e.object == 0x20: // MPEG-4 part 2: the profile stands behind its start code
 		if len(info) >= 5 && info[3] == 0xb0 {
 			e.codec = fmt.Sprintf("%s.20.%d", e.format, info[4])
 		}
+	}
+}
+
+// readAudioConfig takes the number of channels from an AudioSpecificConfig
+// (ISO/IEC 14496-3 section 1.6.2.1): the sample entry's field is often 2
+// whatever there is.
+func (e *sampleEntry) readAudioConfig(config []byte) {
+	var bits uint64
+	for i := range 8 {
+		bits <<= 8
+		if i < len(config) {
+			bits |= uint64(config[i])
+		}
+	}
+	take := func(n int) (v uint64) {
+		v, bits = bits>>(64-n), bits<<n
+		return v
+	}
+	if take(5) == 31 {
+		take(6)
+	}
+	if take(4) == 15 {
+		take(24)
+	}
+	switch n := int(take(4)); {
+	case n >= 1 && n <= 6:
+		e.channels = n
+	case n == 7:
+		e.channels = 8
 	}
 }
 

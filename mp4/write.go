@@ -206,7 +206,7 @@ func (c *clip) edits(cut *cut) []edit {
 		p = cut.fromFirstPicture(p)
 		add(edit{duration: p.start.Sub(zero).Round(c.timescale) - at, mediaTime: -1, rate: 1})
 		first := p.samples.from
-		e := edit{rate: 1, mediaTime: cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine}
+		e := edit{rate: 1, mediaTime: cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimStart}
 		if p.still {
 			e.rate = 0
 			e.duration = p.end.Sub(p.start).Round(c.timescale)
