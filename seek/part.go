@@ -47,8 +47,10 @@ type Rewriter interface {
 	Rewrite(ctx context.Context, in Input, off int64) (io.ReadCloser, error)
 }
 
-// Input gives a Rewriter its part's original bytes.
+// Input gives a Rewriter its part's original bytes. It opens other resources
+// too, such as the key that the part is encrypted with.
 type Input interface {
+	Opener
 	// Size is the number of original bytes, -1 where it is not known.
 	Size() int64
 	// Open returns n original bytes from off on (counted from the beginning of

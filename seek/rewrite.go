@@ -18,7 +18,7 @@ const (
 // copyStreamed is copyTo of a part that is rewritten or of unknown length.
 func (u *unit) copyStreamed(ctx context.Context, open Opener, w io.Writer, from, to int64, ranges int) (int64, error) {
 	skip := max(0, from-u.lo)
-	in := partInput{open: open, part: u.part, ranges: ranges, stop: farAway}
+	in := partInput{Opener: open, part: u.part, ranges: ranges, stop: farAway}
 	if size := u.part.size(); size > 0 && to < u.hi {
 		in.stop = int64(float64(to-u.lo)/float64(size)*float64(u.part.Length)) + lookAhead
 	}
@@ -47,7 +47,7 @@ func (u *unit) copyStreamed(ctx context.Context, open Opener, w io.Writer, from,
 
 // partInput is the Input of a part: its range of its resource.
 type partInput struct {
-	open   Opener
+	Opener
 	part   *Part
 	ranges int   // fetched at a time
 	stop   int64 // where in the part reading is expected to end
@@ -74,7 +74,7 @@ func (in partInput) Open(ctx context.Context, off, n int64) (io.ReadCloser, erro
 	case n == 0:
 		return io.NopCloser(bytes.NewReader(nil)), nil
 	case n < 0 || first >= n && in.ranges == 1:
-		return openChecked(ctx, in.open, p.Resource, r)
+		return openChecked(ctx, in.Opener, p.Resource, r)
 	}
 	parallel := in.ranges
 	whole := unit{hi: n, resource: p.Resource, purpose: p.Purpose, note: p.Note, ranges: 1, pieces: []piece{{Range: r.Range}}}
@@ -91,5 +91,5 @@ func (in partInput) Open(ctx context.Context, off, n int64) (io.ReadCloser, erro
 	} else {
 		units = share([]unit{whole}, in.ranges)
 	}
-	return newReader(ctx, in.open, units, n, parallel), nil
+	return newReader(ctx, in.Opener, units, n, parallel), nil
 }
