@@ -46,6 +46,9 @@ type Client struct {
 	// body before trying again; it never limits the whole. 0 means
 	// [DefaultIdleTimeout].
 	IdleTimeout time.Duration
+	// Variant names which of several forms of the same content is read, such as
+	// "720p", "1500000" (bits a second), a codec or a name. "" is the best.
+	Variant string
 	// Growing says that resources may grow while they are read: a larger size
 	// or a newer validator is no change.
 	Growing bool
@@ -118,7 +121,7 @@ func (c *Client) open(ctx context.Context, name string) (*Resource, error) {
 		sources: &sources{client: c, origin: name, secrets: s, window: w, open: make(map[string]seek.Source)},
 		clips:   make(map[*Clip]struct{}),
 	}
-	r.Media, err = c.recognise(ctx, name, w, formats.Env{Limits: limits, Opener: r.sources, Growing: c.Growing})
+	r.Media, err = c.recognise(ctx, name, w, formats.Env{Limits: limits, Opener: r.sources, Growing: c.Growing, Variant: c.Variant})
 	if err != nil {
 		w.Close()
 		return nil, err

@@ -63,7 +63,7 @@ func (r *Resource) Select(ctx context.Context, s formats.Selection) (*Clip, erro
 // Read returns the clip of a plan, made from this resource earlier or
 // elsewhere. It can be read until ctx ends.
 func (r *Resource) Read(ctx context.Context, p *formats.Plan) *Clip {
-	clip := &Clip{Reader: seek.NewReader(ctx, p.Parts, r.sources, r.client.Parallel), Plan: p, resource: r}
+	clip := &Clip{Reader: seek.NewReader(ctx, p.Parts, r.opener(), r.client.Parallel), Plan: p, resource: r}
 	r.mu.Lock()
 	closed := r.closed
 	if !closed {
@@ -74,6 +74,14 @@ func (r *Resource) Read(ctx context.Context, p *formats.Plan) *Clip {
 		clip.Reader.Close()
 	}
 	return clip
+}
+
+// opener opens what plans name: the medium itself where it is one.
+func (r *Resource) opener() seek.Opener {
+	if o, ok := r.Media.(seek.Opener); ok {
+		return o
+	}
+	return r.sources
 }
 
 func (r *Resource) isClosed() bool {

@@ -39,9 +39,16 @@ type Env struct {
 	Opener seek.Opener
 	// Growing says that the resource may grow while it is read.
 	Growing bool
+	// Variant names one of several forms of the same content, such as a height
+	// ("720p"), a bandwidth ("1500000"), a codec or a name; "" is the best.
+	Variant string
 }
 
 // Media is an opened medium. It may be used concurrently.
+//
+// A Media that is a [seek.Opener] too opens the resources of its plans: it may
+// give what it has read already, or take a segment from another host where one
+// fails. A plan can be read without it.
 type Media interface {
 	// Info says what the index tells without further requests.
 	Info() Info
