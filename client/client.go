@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/hls"
 	"github.com/mediafrag/mediafrag/mp4"
 	"github.com/mediafrag/mediafrag/ogg"
 	"github.com/mediafrag/mediafrag/seek"
@@ -62,7 +63,9 @@ type Client struct {
 
 // DefaultFormats returns the containers that are built in, in the order in
 // which they are tried.
-func DefaultFormats() []formats.Format { return []formats.Format{mp4.Format{}, ogg.Format{}} }
+func DefaultFormats() []formats.Format {
+	return []formats.Format{mp4.Format{}, ogg.Format{}, hls.Format{}}
+}
 
 // CloseIdleConnections closes the connections that the Client keeps for its next
 // requests. Those of a given HTTP client are left to whoever made it.

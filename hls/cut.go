@@ -1,0 +1,338 @@
+package hls
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/mpegts"
+	"github.com/mediafrag/mediafrag/internal/segments"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// cut is the selection of one stream: which of its segments, and what was read
+// of them.
+type cut struct {
+	m        *Medium
+	s        *stream
+	list     *media
+	base     *playlist
+	interval fragment.Interval // clamped to the playlist
+	// first and last are the segments that are needed, last included.
+	first, last int
+	warnings    []fragment.Warning
+
+	mu     sync.Mutex
+	pieces map[int]*piece
+	infos  map[string]*seek.Info
+	plans  map[*initSection]*piece
+}
+
+// piece is a segment or an initialization section that was read.
+type piece struct {
+	i     int
+	name  string
+	bytes seek.Range // of the resource
+	size  int64      // of the encrypted bytes
+	data  []byte     // decrypted
+	ts    *mpegts.Segment
+}
+
+// newCut finds the segments of a stream that overlap an interval.
+func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
+	m.mu.Lock()
+	list := s.list
+	m.mu.Unlock()
+	c := &cut{m: m, s: s, list: list.media, base: list, interval: i, pieces: map[int]*piece{}, infos: map[string]*seek.Info{}, plans: map[*initSection]*piece{}}
+	c.interval = i.Clamp(segments.Time(c.list.duration()))
+	if c.list.growing() && (i.Open || segments.Time(c.list.duration()).Less(i.End)) {
+		c.warn("the stream is live: this is what is published of %s so far", i)
+	}
+	first, end := segments.Overlap(len(c.list.segments), c.list.bounds, c.interval)
+	if first == end {
+		return nil, &formats.PastEndError{Start: i.Start, Duration: segments.Time(c.list.duration())}
+	}
+	c.first, c.last = first, end-1
+	return c, c.skipGaps()
+}
+
+// bounds are those of a segment on the timeline.
+func (m *media) bounds(i int) (start, end time.Duration) {
+	return m.segments[i].start, m.segments[i].end()
+}
+
+func (c *cut) warn(format string, args ...any) {
+	if len(c.warnings) < maxWarnings {
+		c.warnings = append(c.warnings, fragment.Warning{Reason: fmt.Sprintf(format, args...)})
+	}
+}
+
+// skipGaps leaves out segments that do not exist, and says so.
+func (c *cut) skipGaps() error {
+	for i := c.first; i <= c.last; i++ {
+		if s := &c.list.segments[i]; s.gap {
+			c.warn("the playlist has a gap from %s s to %s s of %s", segments.Time(s.start), segments.Time(s.end()), c.s.id)
+		}
+	}
+	for c.first < c.last && c.list.segments[c.first].gap {
+		c.first++
+	}
+	for c.last > c.first && c.list.segments[c.last].gap {
+		c.last--
+	}
+	if c.list.segments[c.first].gap {
+		return unsupported("EXT-X-GAP", "all of the interval lies in a gap: there are no segments to fetch", "choose another interval, or with --variant another variant")
+	}
+	return nil
+}
+
+// segment returns a segment and what its resource is called. One that cannot be
+// read is an error.
+func (c *cut) segment(i int) (*segment, string, error) {
+	s := &c.list.segments[i]
+	if s.problem != "" {
+		return nil, "", damaged(fmt.Sprintf("segment %d", s.sequence), -1, s.problem)
+	}
+	name, err := nameOf(c.base.base, s.uri)
+	return s, name, err
+}
+
+// note is what requests say of a segment.
+func (c *cut) note(s *segment) string {
+	if c.s.id == mainID {
+		return fmt.Sprintf("segment %d", s.sequence)
+	}
+	return fmt.Sprintf("segment %d of %s", s.sequence, c.s.id)
+}
+
+// wanted reports whether a segment is one to fetch.
+func (c *cut) wanted(i int) bool { return !c.list.segments[i].gap }
+
+// readEnds reads, all at once, what a plan is made from: the first segment and
+// the last, the first of each stretch between discontinuities, their
+// initialization sections, and all keys.
+func (c *cut) readEnds(ctx context.Context) error {
+	read := map[int]bool{c.first: true, c.last: true}
+	sections := map[*initSection]bool{}
+	keys := map[*key]bool{}
+	for i, before := c.first, -1; i <= c.last; i++ {
+		if !c.wanted(i) {
+			continue
+		}
+		s, _, err := c.segment(i)
+		if err != nil {
+			return err
+		}
+		if before >= 0 && c.list.segments[before].discontinuity != s.discontinuity {
+			read[i] = true
+		}
+		before = i
+		k, err := usable(s.keys)
+		if err != nil {
+			return err
+		}
+		if k != nil {
+			keys[k] = true
+		}
+		if s.init != nil && s.init.uri != "" {
+			sections[s.init] = true
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxAtOnce)
+	for i := range read {
+		g.Go(func() error { _, err := c.read(ctx, i); return err })
+	}
+	for section := range sections {
+		g.Go(func() error { _, err := c.readInit(ctx, section); return err })
+	}
+	for k := range keys {
+		g.Go(func() error { _, err := c.cipher(ctx, k); return err })
+	}
+	return g.Wait()
+}
+
+// maxAtOnce is how many requests a plan makes at a time.
+const maxAtOnce = 16
+
+// read reads a segment whole, once.
+func (c *cut) read(ctx context.Context, i int) (*piece, error) {
+	c.mu.Lock()
+	p := c.pieces[i]
+	c.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	s, name, err := c.segment(i)
+	if err != nil {
+		return nil, err
+	}
+	k, err := usable(s.keys)
+	if err != nil {
+		return nil, err
+	}
+	p = &piece{i: i, name: name, bytes: s.bytes}
+	var iv [16]byte
+	if k != nil {
+		iv = k.ivOf(s.sequence)
+	}
+	if err := c.fetch(ctx, p, k, iv, c.note(s)); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pieces[i] = p
+	return p, nil
+}
+
+// readInit reads an initialization section, once.
+func (c *cut) readInit(ctx context.Context, section *initSection) (*piece, error) {
+	c.mu.Lock()
+	p := c.plans[section]
+	c.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	name, err := nameOf(c.base.base, section.uri)
+	if err != nil {
+		return nil, err
+	}
+	k, err := usable(section.keys)
+	if err != nil {
+		return nil, err
+	}
+	p = &piece{i: -1, name: name, bytes: section.bytes}
+	var iv [16]byte
+	if k != nil {
+		if k.iv == nil { // RFC 8216 section 4.3.2.5 requires it
+			return nil, damaged("EXT-X-MAP", -1, "it is encrypted, but its EXT-X-KEY has no IV")
+		}
+		iv = *k.iv
+	}
+	if err := c.fetch(ctx, p, k, iv, "initialization of "+c.s.id); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plans[section] = p
+	return p, nil
+}
+
+// fetch fills in a piece.
+func (c *cut) fetch(ctx context.Context, p *piece, k *key, iv [16]byte, note string) error {
+	var block cipher.Block
+	g, gctx := errgroup.WithContext(ctx)
+	var h *held
+	g.Go(func() (err error) {
+		h, err = c.m.loader.read(gctx, extent{p.name, p.bytes}, seek.Media, note)
+		return err
+	})
+	if k != nil {
+		g.Go(func() (err error) {
+			block, err = c.cipher(gctx, k)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	p.data, p.size = h.data, int64(len(h.data))
+	if k != nil {
+		plain, err := decryptWhole(block, iv, h.data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", note, err)
+		}
+		p.data = plain
+	}
+	info := c.info(p.name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info.MediaType, info.Validator, info.Size = h.info.MediaType, h.info.Validator, h.info.Size
+	return nil
+}
+
+// cipher returns the cipher of a key.
+func (c *cut) cipher(ctx context.Context, k *key) (cipher.Block, error) {
+	uri, err := nameOf(c.base.base, k.uri)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readKey(ctx, c.m, uri)
+	if err != nil {
+		return nil, err
+	}
+	return aes.NewCipher(b)
+}
+
+// info returns what the plan says of a resource: the same for all its parts.
+func (c *cut) info(name string) *seek.Info {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := c.infos[name]
+	if i == nil {
+		i = &seek.Info{Name: name, Size: -1}
+		c.infos[name] = i
+	}
+	return i
+}
+
+// part returns the part of a plan that is a segment, changed by what r says
+// beyond decryption.
+func (c *cut) part(i int, r Rewriter) (seek.Part, error) {
+	s, name, err := c.segment(i)
+	if err != nil {
+		return seek.Part{}, err
+	}
+	k, err := usable(s.keys)
+	if err != nil {
+		return seek.Part{}, err
+	}
+	p := seek.Part{Resource: c.info(name), Request: seek.Request{Range: s.bytes, Purpose: seek.Media, Note: c.note(s)}, Size: s.bytes.Length}
+	c.mu.Lock()
+	read := c.pieces[i]
+	c.mu.Unlock()
+	if read != nil {
+		p.Range = seek.Range{Offset: s.bytes.Offset, Length: read.size}
+		p.Size = int64(len(read.data))
+		r.Container = "" // it has been looked at
+	}
+	if k != nil {
+		if r.KeyURI, err = nameOf(c.base.base, k.uri); err != nil {
+			return seek.Part{}, err
+		}
+		r.IV = k.ivOf(s.sequence)
+		if read == nil {
+			p.Size = -1 // of the padding nothing is known
+		}
+	} else if p.Size >= 0 {
+		r.Container = "" // a range is asked for as it stands, together with its neighbours
+	}
+	if r != (Rewriter{}) {
+		p.Rewrite = r
+	}
+	return p, nil
+}
+
+// initPart returns the part that is an initialization section.
+func (c *cut) initPart(section *initSection) (seek.Part, error) {
+	c.mu.Lock()
+	p := c.plans[section]
+	c.mu.Unlock()
+	return seek.Literal(p.data, "initialization"), nil
+}
+
+// decryptWhole decrypts bytes that are in memory.
+func decryptWhole(block cipher.Block, iv [16]byte, b []byte) ([]byte, error) {
+	r, err := decrypt(block, iv, 0, bytesFrom(b))
+	if err != nil {
+		return nil, err
+	}
+	return readAll(r, len(b))
+}

@@ -1,0 +1,239 @@
+package hls
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// maxHeld is the most bytes of segments and keys that a medium keeps. The most
+// that is read of one segment to look into it is the same.
+const maxHeld = 64 << 20
+
+// maxKey is the most that is read of a key, in bytes: one has 16.
+const maxKey = 1 << 10
+
+// loader reads whole resources and keeps them for a while, so that what was read
+// to make a plan is not asked for again when the plan is read. Two that want the
+// same at a time share one request.
+type loader struct {
+	open   seek.Opener
+	limit  int64
+	mirror func(name string) []string // other names of the same bytes
+
+	mu    sync.Mutex
+	held  map[extent]*held
+	order []extent // the least recently read first
+	size  int64
+}
+
+// extent is a range of a resource.
+type extent struct {
+	name string
+	seek.Range
+}
+
+// held is what was, or is being, read of an extent.
+type held struct {
+	done chan struct{} // closed when info, data and err are final
+	info seek.Info
+	off  int64
+	data []byte
+	err  error
+}
+
+// read returns the bytes of an extent, and what is known of its resource.
+func (l *loader) read(ctx context.Context, e extent, p seek.Purpose, note string) (*held, error) {
+	for {
+		l.mu.Lock()
+		h, found := l.held[e]
+		if !found {
+			h = &held{done: make(chan struct{})}
+			if l.held == nil {
+				l.held = map[extent]*held{}
+			}
+			l.held[e] = h
+		}
+		l.mu.Unlock()
+		if !found {
+			h.err = l.fetch(ctx, e, p, note, h)
+			l.keep(e, h)
+			close(h.done)
+			return h, h.err
+		}
+		select {
+		case <-h.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if h.err == nil {
+			return h, nil
+		}
+		// Whoever asked first has failed, perhaps for reasons of its own.
+	}
+}
+
+// fetch reads an extent, from another host where the first fails.
+func (l *loader) fetch(ctx context.Context, e extent, p seek.Purpose, note string, h *held) error {
+	body, err := l.request(ctx, e.name, seek.Request{Range: e.Range, Purpose: p, Note: note})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	limit := l.limit
+	if p == seek.Key {
+		limit = maxKey
+	}
+	var buf bytes.Buffer
+	if e.Length > 0 && e.Length < limit {
+		buf.Grow(int(e.Length) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(io.LimitReader(body, limit+1)); err != nil {
+		return err
+	}
+	if int64(buf.Len()) > limit {
+		return fmt.Errorf("reading %s: %w of %d bytes to hold of one resource", note, seek.ErrLimit, limit)
+	}
+	if e.Length >= 0 && e.Offset >= 0 && int64(buf.Len()) < e.Length && p != seek.Probe {
+		return fmt.Errorf("reading %s: it has %d bytes, the playlist says %d: %w", note, buf.Len(), e.Length, io.ErrUnexpectedEOF)
+	}
+	h.info, h.off, h.data = body.Info, body.Offset, buf.Bytes()
+	return nil
+}
+
+// request opens a range of a resource, or of one of its mirrors where that
+// fails. The error is that of the resource itself.
+func (l *loader) request(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
+	body, err := l.requestOne(ctx, name, r)
+	if err == nil || ctx.Err() != nil {
+		return body, err
+	}
+	for _, other := range l.mirror(name) {
+		if body, otherErr := l.requestOne(ctx, other, r); otherErr == nil {
+			body.Validator = "" // of another host: it says nothing of the first one's version
+			return body, nil
+		}
+	}
+	return nil, err
+}
+
+func (l *loader) requestOne(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
+	source, err := l.open.OpenSource(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return source.Open(ctx, r)
+}
+
+// keep files what was read, and drops what was not used for longest where there
+// is too much.
+func (l *loader) keep(e extent, h *held) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.err != nil {
+		delete(l.held, e)
+		return
+	}
+	l.order = append(l.order, e)
+	l.size += int64(len(h.data))
+	for l.size > l.limit && len(l.order) > 1 {
+		oldest := l.order[0]
+		l.order = l.order[1:]
+		l.size -= int64(len(l.held[oldest].data))
+		delete(l.held, oldest)
+	}
+}
+
+// whole returns what is held of a resource if that is all of r.
+func (l *loader) whole(name string, r seek.Range) *held {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.order {
+		if h := l.held[e]; e.name == name && r.Offset >= 0 && r.Length < 0 && e.Offset == 0 && e.Length < 0 && r.Offset <= int64(len(h.data)) {
+			return h
+		}
+	}
+	return nil
+}
+
+// edges returns the held bytes at the beginning and at the end of a closed
+// range, and where one was held what is known of the resource. They do not
+// overlap.
+func (l *loader) edges(name string, r seek.Range) (head, tail []byte, info *seek.Info) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, end := r.Offset, r.End()
+	for again := true; again; {
+		again = false
+		for _, e := range l.order {
+			h := l.held[e]
+			if from, to := h.off, h.off+int64(len(h.data)); e.name == name && at < end {
+				switch {
+				case from <= at && to > at:
+					head = append(head, h.data[at-from:min(to, end)-from]...)
+					at, again, info = min(to, end), true, &h.info
+				case from < end && to >= end && from > at:
+					tail = append(append([]byte(nil), h.data[:end-from]...), tail...)
+					end, again, info = from, true, &h.info
+				}
+			}
+		}
+	}
+	return head, tail, info
+}
+
+// source reads one resource of a medium: from memory what is held, from a mirror
+// where its host fails.
+type source struct {
+	loader *loader
+	name   string
+}
+
+var _ seek.Source = source{}
+
+// Open opens a range.
+func (s source) Open(ctx context.Context, r seek.Request) (*seek.Body, error) {
+	if r.Purpose == seek.Key { // fetched once, however many segments want it
+		h, err := s.loader.read(ctx, extent{s.name, r.Range}, r.Purpose, r.Note)
+		if err != nil {
+			return nil, err
+		}
+		return h.body(r.Range), nil
+	}
+	if !r.Closed() {
+		if h := s.loader.whole(s.name, r.Range); h != nil {
+			return h.body(r.Range), nil
+		}
+		return s.loader.request(ctx, s.name, r)
+	}
+	head, tail, info := s.loader.edges(s.name, r.Range)
+	if info == nil {
+		return s.loader.request(ctx, s.name, r)
+	}
+	rest := seek.Request{Range: seek.Range{Offset: r.Offset + int64(len(head)), Length: r.Length - int64(len(head)+len(tail))}, Purpose: r.Purpose, Note: r.Note}
+	joined := struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(append(head, tail...)), io.NopCloser(nil)}
+	if rest.Length > 0 {
+		body, err := s.loader.request(ctx, s.name, rest)
+		if err != nil {
+			return nil, err
+		}
+		joined.Reader, joined.Closer = io.MultiReader(bytes.NewReader(head), body, bytes.NewReader(tail)), body
+	}
+	return &seek.Body{Info: *info, Offset: r.Offset, ReadCloser: joined}, nil
+}
+
+// body returns a range of what is held.
+func (h *held) body(r seek.Range) *seek.Body {
+	data := h.data[r.Offset-h.off:]
+	if r.Length >= 0 {
+		data = data[:min(r.Length, int64(len(data)))]
+	}
+	return &seek.Body{Info: h.info, Offset: r.Offset, ReadCloser: io.NopCloser(bytes.NewReader(data))}
+}

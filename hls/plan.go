@@ -1,0 +1,130 @@
+package hls
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+)
+
+// Plan resolves a selection to one file. Where no one file can hold it the error
+// says what can.
+func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
+	cuts, tracks, err := m.cuts(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	for _, c := range cuts {
+		g.Go(func() error { return c.readEnds(gctx) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	p, err := m.plan(ctx, cuts, s)
+	if err != nil {
+		return nil, err
+	}
+	if p.Tracks == nil {
+		p.Tracks = tracks
+	}
+	m.sum(p)
+	return p, nil
+}
+
+// plan makes the plan of what was found, by its container.
+func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*formats.Plan, error) {
+	containers := make([]string, len(cuts))
+	for i, c := range cuts {
+		containers[i] = containerOf(c.pieces[c.first].data)
+		if containers[i] == "" {
+			return nil, notWhatItShould("segment of HLS", c.pieces[c.first].data)
+		}
+	}
+	if len(cuts) > 1 {
+		return nil, unsupported("EXT-X-MEDIA", fmt.Sprintf("%s (%s) and %s (%s) are separate: one file cannot hold both", cuts[0].s.id, containers[0], cuts[1].s.id, containers[1]),
+			"-o FOLDER/ writes a playlist with its segments")
+	}
+	switch containers[0] {
+	case transportStream:
+		return cuts[0].planTS(ctx, s)
+	}
+	return nil, unsupported("segment", "segments of "+containers[0]+" are not yet joined to one file", "-o FOLDER/ writes a playlist with its segments")
+}
+
+// cuts finds the segments of each stream that a selection wants.
+func (m *Medium) cuts(ctx context.Context, s formats.Selection) ([]*cut, []formats.Track, error) {
+	streams, tracks, err := m.selected(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	for _, x := range streams {
+		g.Go(func() error { return m.load(gctx, x) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	interval := s.Interval
+	if interval.Start.Sign() < 0 {
+		interval.Start = fragment.Time{}
+	}
+	var cuts []*cut
+	for _, x := range streams {
+		c, err := m.newCut(x, interval)
+		if err != nil {
+			return nil, nil, err
+		}
+		cuts = append(cuts, c)
+	}
+	return cuts, tracks, nil
+}
+
+// selected returns the streams that have the tracks of a selection, and those
+// tracks.
+func (m *Medium) selected(s formats.Selection) ([]*stream, []formats.Track, error) {
+	tracks, err := formats.Chosen(m.Info().Tracks, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []*stream
+	for _, x := range m.streams {
+		wanted := len(x.tracks) == 0 // of a bare media playlist nothing is known
+		for _, have := range x.tracks {
+			for _, t := range tracks {
+				wanted = wanted || t.ID == have.ID
+			}
+		}
+		if !wanted {
+			continue
+		}
+		if len(x.names) == 0 && x.list == nil { // multiplexed in the variant
+			x = m.main
+		}
+		if len(out) == 0 || out[0] != x {
+			out = append(out, x)
+		}
+	}
+	return out, tracks, nil
+}
+
+// sum adds up a plan's sizes.
+func (m *Medium) sum(p *formats.Plan) {
+	m.mu.Lock()
+	p.Needed = m.playlistBytes
+	m.mu.Unlock()
+	for _, part := range p.Parts {
+		if part.Size < 0 {
+			p.Size, p.Needed = -1, 0
+			return
+		}
+		p.Size += part.Size
+		p.Needed += part.Size
+	}
+}
+
+// Inspect is Info: what else there is to know costs media.
+func (m *Medium) Inspect(context.Context) (formats.Info, error) { return m.Info(), nil }

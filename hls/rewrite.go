@@ -1,0 +1,105 @@
+package hls
+
+import (
+	"bufio"
+	"context"
+	"crypto/aes"
+	"fmt"
+	"io"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/mpegts"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Rewriter makes of a segment as it lies at the origin what stands in the clip:
+// it decrypts it, checks that it is what it should be, and moves its clocks. It
+// names where the key lies, never the key.
+type Rewriter struct {
+	// Container is what the segment is, such as "ts"; "" is not checked.
+	Container string
+	// KeyURI is where the key is, "" where the segment is not encrypted.
+	KeyURI string
+	// IV is the initialization vector.
+	IV [16]byte
+	// Shift is how many ticks of 90 kHz are added to the times of a transport
+	// stream.
+	Shift int64
+}
+
+var _ seek.Rewriter = Rewriter{}
+
+// Name says what is done.
+func (r Rewriter) Name() string {
+	switch {
+	case r.KeyURI != "" && r.Shift != 0:
+		return "aes-128, ts-shift"
+	case r.KeyURI != "":
+		return "aes-128"
+	case r.Shift != 0:
+		return "ts-shift"
+	}
+	return "check"
+}
+
+// Rewrite returns the new bytes from off on.
+func (r Rewriter) Rewrite(ctx context.Context, in seek.Input, off int64) (io.ReadCloser, error) {
+	if r.Shift == 0 {
+		return r.plain(ctx, in, off)
+	}
+	at := off / mpegts.PacketSize * mpegts.PacketSize
+	plain, err := r.plain(ctx, in, at)
+	if err != nil {
+		return nil, err
+	}
+	out := readCloser{mpegts.Shift(plain, r.Shift), plain}
+	if _, err := io.CopyN(io.Discard, out, off-at); err != nil && err != io.EOF {
+		plain.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// plain returns the decrypted bytes from off on, checked where they begin.
+func (r Rewriter) plain(ctx context.Context, in seek.Input, off int64) (io.ReadCloser, error) {
+	open := func(off int64) (io.ReadCloser, error) { return in.Open(ctx, off, seek.ToEnd) }
+	if r.KeyURI != "" {
+		key, err := readKey(ctx, in, r.KeyURI)
+		if err != nil {
+			return nil, err
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		encrypted := open
+		open = func(off int64) (io.ReadCloser, error) { return decrypt(block, r.IV, off, encrypted) }
+	}
+	plain, err := open(off)
+	if err != nil || off > 0 || r.Container == "" {
+		return plain, err
+	}
+	b := bufio.NewReaderSize(plain, sniffed)
+	head, err := b.Peek(sniffed)
+	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+		plain.Close()
+		return nil, err
+	}
+	if got := containerOf(head); got != r.Container {
+		plain.Close()
+		return nil, notWhatItShould(r.Container, head)
+	}
+	return readCloser{b, plain}, nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// notWhatItShould is that a segment's bytes are not of the container they should
+// be, such as an error page that came with status 200.
+func notWhatItShould(container string, head []byte) error {
+	return &formats.Error{Container: Name, Element: "segment", Offset: 0, Err: formats.ErrDamaged,
+		Problem: fmt.Sprintf("it is no %s but begins with %q", container, head[:min(len(head), 16)])}
+}

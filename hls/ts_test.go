@@ -1,0 +1,279 @@
+package hls
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// intervals are those that clips are made of: in the middle of segments, at
+// their bounds, in one segment, at the beginning, to the end.
+func intervals() [][2]float64 {
+	all := [][2]float64{{10, 21}, {12, 20}, {17.3, 18.1}, {0, 3}, {35.5, -1}}
+	if tools.Full() {
+		all = append(all, [2]float64{7.98, 8.02}, [2]float64{11.999, 24.001}, [2]float64{0, -1}, [2]float64{39.9, -1}, [2]float64{3.96, 4}, [2]float64{4, 4.04}, [2]float64{20, 24})
+	}
+	return all
+}
+
+// closedEnd replaces an open end.
+func closedEnd(b float64) float64 {
+	if b < 0 {
+		return baseSeconds
+	}
+	return b
+}
+
+// TestTransportStream cuts a presentation of transport streams that ffmpeg made,
+// in its three ways to lie at an origin, and compares every clip with the
+// continuous original: coded frames, pictures, requests.
+func TestTransportStream(t *testing.T) {
+	encrypted := func(t *testing.T) string {
+		return made(t, "aes", func(dir string) {
+			key := []byte("0123456789abcdef")
+			os.WriteFile(filepath.Join(dir, "key.bin"), key, 0o600)
+			info := "key.bin\n" + filepath.Join(dir, "key.bin") + "\n"
+			os.WriteFile(filepath.Join(dir, "info"), []byte(info), 0o600)
+			oracle.FFmpeg(t, "-i", base(t), "-c", "copy", "-f", "hls", "-hls_time", "4", "-hls_list_size", "0", "-hls_playlist_type", "vod",
+				"-hls_key_info_file", filepath.Join(dir, "info"), "-hls_segment_filename", filepath.Join(dir, "s%03d.ts"), filepath.Join(dir, "media.m3u8"))
+		})
+	}
+	for _, test := range []struct {
+		name string
+		dir  func(t *testing.T) string
+		keys int
+	}{
+		{"segments", func(t *testing.T) string { return tsPresentation(t) }, 0},
+		{"ranges of one file", func(t *testing.T) string {
+			return hlsOf(t, "range", "-hls_flags", "single_file", "-hls_segment_filename", "DIR/all.ts")
+		}, 0},
+		{"AES-128", encrypted, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := test.dir(t)
+			original := joined(t, tsPresentation(t), numbered("s%03d.ts", 10)...)
+			for i, x := range intervals() {
+				if i > 1 && test.name != "segments" && !tools.Full() {
+					break
+				}
+				a, b := x[0], closedEnd(x[1])
+				o := newOrigin()
+				o.putFolder(t, "https://host.test/ts", dir)
+				m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
+				p := mustPlan(t, m, between(x[0], x[1]))
+				data := clip(t, m, p)
+				path := write(t, "clip.ts", data)
+				checkPackets(t, original, path, zeroOf(t, original), a, b)
+				checkPictures(t, path, a, b)
+				if start, end := p.Covered.Start.Seconds(), p.Covered.End.Seconds(); start > a+1e-6 || end < b-0.013 || start < a-4.1 || end > b+4.1 {
+					t.Errorf("[%g, %g): covered is %s", a, b, p.Covered)
+				}
+				if p.MediaType != "video/mp2t" {
+					t.Errorf("the media type is %q", p.MediaType)
+				}
+				trips := o.totals.Transfer()
+				if want := 2; trips.FirstMediaTrips > want {
+					t.Errorf("[%g, %g): %d round trips, want %d", a, b, trips.FirstMediaTrips, want)
+				}
+				first, last := int(a/4), int((b-1e-9)/4)
+				if most := 1 + test.keys + last - first + 1 + budget.HLSNeighbours; trips.Requests > most {
+					t.Errorf("[%g, %g): %d requests, want at most %d: %v", a, b, trips.Requests, most, o.files())
+				}
+			}
+		})
+	}
+}
+
+// TestOnlyTheInterval checks which files are asked for: each once, and none that
+// the interval does not need.
+func TestOnlyTheInterval(t *testing.T) {
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/ts", tsPresentation(t))
+	m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
+	p := mustPlan(t, m, between(10, 21))
+	clip(t, m, p)
+	want := []string{"media.m3u8", "s002.ts", "s003.ts", "s004.ts", "s005.ts"}
+	if diff := cmp.Diff(want, o.files()); diff != "" {
+		t.Error(diff)
+	}
+	var named []string
+	for _, part := range p.Parts {
+		if part.Resource != nil {
+			named = append(named, filepath.Base(part.Resource.Name))
+		}
+	}
+	if diff := cmp.Diff(want[1:], named); diff != "" {
+		t.Errorf("the plan does not name the segments: %s", diff)
+	}
+	// A plan is data: read elsewhere, without what this medium holds, it gives
+	// the same bytes.
+	again := seek.NewReader(t.Context(), p.Parts, o, 4)
+	defer again.Close()
+	var b bytes.Buffer
+	if _, err := again.WriteTo(&b); err != nil || !bytes.Equal(b.Bytes(), clip(t, m, p)) {
+		t.Errorf("the plan read by another opener: %d bytes, %v", b.Len(), err)
+	}
+}
+
+// TestWrongDurations cuts from playlists whose durations are wrong: the clip
+// holds the interval all the same, for two requests more at most.
+func TestWrongDurations(t *testing.T) {
+	dir := tsPresentation(t)
+	original := joined(t, dir, numbered("s%03d.ts", 10)...)
+	wrongs, intervals := []string{"3", "4.2"}, [][2]float64{{20.5, 27}, {24, 28}}
+	if tools.Full() {
+		wrongs, intervals = append(wrongs, "3.5", "3.9", "5"), append(intervals, [2]float64{9, 13})
+	}
+	for _, wrong := range wrongs {
+		for _, x := range intervals {
+			a, b := x[0], x[1]
+			text := head
+			for i := range 10 {
+				text += fmt.Sprintf("#EXTINF:%s,\ns%03d.ts\n", wrong, i)
+			}
+			o := newOrigin()
+			o.putFolder(t, "https://host.test/ts", dir)
+			o.put("https://host.test/ts/wrong.m3u8", []byte(text+"#EXT-X-ENDLIST\n"))
+			m := o.mustOpen(t, "https://host.test/ts/wrong.m3u8", formats.Env{})
+			p := mustPlan(t, m, between(a, b))
+			path := write(t, "clip.ts", clip(t, m, p))
+			checkPackets(t, original, path, zeroOf(t, original), a, b)
+			checkPictures(t, path, a, b)
+			first, last := int(a/4), int((b-1e-9)/4)
+			need := 1 + last - first + 1
+			if n := o.totals.Transfer().Requests; n > need+budget.HLSWrong+budget.HLSNeighbours {
+				t.Errorf("durations of %s, [%g, %g): %d requests for %d: %v", wrong, a, b, n, need, o.files())
+			}
+		}
+	}
+}
+
+// TestWrap cuts around the point where the 33 bits of the clock begin anew.
+func TestWrap(t *testing.T) {
+	needCorpus(t)
+	tools.Need(t, "ffmpeg", "ffprobe")
+	dir := filepath.Join(corpus, "shaka-ts-rollover")
+	var names []string
+	for i := 24; i <= 33; i++ {
+		names = append(names, fmt.Sprintf("360p30_h264_48k_160_aac_ts-%010d.ts", i))
+	}
+	original := joined(t, dir, names...)
+	zero := zeroOf(t, original)
+	for _, x := range [][2]float64{{4.5, 7.5}, {9, 11}, {13, 20}} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/w", dir)
+		m := o.mustOpen(t, "https://host.test/w/playlist.m3u8", formats.Env{})
+		p := mustPlan(t, m, between(x[0], x[1]))
+		checkPackets(t, original, write(t, "clip.ts", clip(t, m, p)), zero, x[0], x[1])
+		if start := p.Covered.Start.Seconds(); start > x[0] || start < x[0]-2.1 {
+			t.Errorf("covered is %s for %v", p.Covered, x)
+		}
+	}
+}
+
+// TestGap cuts where the playlist says that a segment does not exist.
+func TestGap(t *testing.T) {
+	needCorpus(t)
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/g", filepath.Join(corpus, "shaka-gap"))
+	m := o.mustOpen(t, "https://host.test/g/playlist.m3u8", formats.Env{})
+	p := mustPlan(t, m, between(13, 22))
+	clip(t, m, p)
+	if files := o.files(); slices.Contains(files, "5.ts") || !slices.Contains(files, "4.ts") || !slices.Contains(files, "6.ts") {
+		t.Errorf("asked for %v", files)
+	}
+	if len(p.Warnings) == 0 || !strings.Contains(p.Warnings[0].Reason, "gap") {
+		t.Errorf("no warning of the gap: %v", p.Warnings)
+	}
+	if _, err := m.Plan(t.Context(), between(17, 19)); err == nil {
+		t.Error("an interval that lies in a gap was planned")
+	} else {
+		isError(t, err, formats.ErrUnsupported)
+	}
+}
+
+// TestDiscontinuity cuts across a point where the clocks begin anew: they go on
+// in the clip, and nothing is lost.
+func TestDiscontinuity(t *testing.T) {
+	dir := tsPresentation(t)
+	text := head + "#EXT-X-DISCONTINUITY-SEQUENCE:5\n"
+	// Segments 5 and 6 first, then 1 and 2, then 8.
+	for i, n := range []int{5, 6, 1, 2, 8} {
+		if i == 2 || i == 4 {
+			text += "#EXT-X-DISCONTINUITY\n"
+		}
+		text += fmt.Sprintf("#EXTINF:4,\ns%03d.ts\n", n)
+	}
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/d", dir)
+	o.put("https://host.test/d/d.m3u8", []byte(text+"#EXT-X-ENDLIST\n"))
+	m := o.mustOpen(t, "https://host.test/d/d.m3u8", formats.Env{})
+	p := mustPlan(t, m, between(5, 17))
+	path := write(t, "clip.ts", clip(t, m, p))
+	have := oracle.Decode(t, path)
+	var want []string
+	all := oracle.Original(t, base(t)).Video[0]
+	for _, x := range [][2]float64{{24, 28}, {4, 12}, {32, 36}} {
+		for _, picture := range oracle.Between(all, x[0], x[1]) {
+			want = append(want, picture.Hash)
+		}
+	}
+	var got []string
+	for i, picture := range have.Video[0] {
+		got = append(got, picture.Hash)
+		if i > 0 && (picture.Time-have.Video[0][i-1].Time > 0.0401 || picture.Time-have.Video[0][i-1].Time < 0.0399) {
+			t.Errorf("picture %d comes %.3f s after the one before", i, picture.Time-have.Video[0][i-1].Time)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d pictures, want %d", len(got), len(want))
+	}
+	if have.Errors != "" {
+		t.Errorf("ffmpeg complains: %s", have.Errors)
+	}
+}
+
+// TestNoStream checks what comes where a segment is something else: an error
+// that says what, for the first segment and for one in the middle.
+func TestNoStream(t *testing.T) {
+	for _, bad := range []string{"s002.ts", "s003.ts"} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/ts", tsPresentation(t))
+		o.put("https://host.test/ts/"+bad, []byte("<html>sorry</html>"))
+		m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
+		p, err := m.Plan(t.Context(), between(10, 21))
+		if err == nil {
+			r := seek.NewReader(t.Context(), p.Parts, m, 4)
+			var b bytes.Buffer
+			_, err = r.WriteTo(&b)
+			r.Close()
+		}
+		isError(t, err, formats.ErrDamaged)
+		if err != nil && !strings.Contains(err.Error(), "<html>") {
+			t.Errorf("%v does not say what came", err)
+		}
+	}
+}
+
+func TestPastEnd(t *testing.T) {
+	o := newOrigin()
+	o.put("https://host.test/a.m3u8", []byte(head+"#EXTINF:4\na\n#EXT-X-ENDLIST\n"))
+	m := o.mustOpen(t, "https://host.test/a.m3u8", formats.Env{})
+	if i := m.Info(); !i.Timed || i.Duration.Seconds() != 4 {
+		t.Errorf("the duration is %s", i.Duration)
+	}
+	_, err := m.Plan(t.Context(), between(4, 5))
+	isError(t, err, formats.ErrPastEnd)
+}
