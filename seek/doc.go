@@ -13,4 +13,5 @@
 //   - [Reader] turns parts into an io.Reader, io.WriterTo, io.Seeker and
 //     io.ReaderAt: fetched in parallel, delivered in order, in bounded memory.
 //   - [Observer] is told what a Source does. Only Sources that do I/O tell it.
+//     [Totals] is one that adds up requests, round trips and bytes.
 package seek

@@ -373,9 +373,9 @@ func TestReaderJoinsAndCuts(t *testing.T) {
 			p.add(i, 4500, 1000)
 		}, []string{"4000-4999", "4500-5499", "5000-5999"}},
 		{"a gap that takes longer than a round trip is left out", 4, func(p *plan, i *seek.Info) {
-			p.add(i, 0, 16*miB)
-			p.add(i, 16*miB+257*kiB, 16*miB)
-		}, []string{"0-8388607", "8388608-16777215", "17040384-25428991", "25428992-33817599"}},
+			p.add(i, 0, 9*miB)
+			p.add(i, 9*miB+257*kiB, 21*miB)
+		}, []string{"0-9437183", "9700352-17040383", "17040384-24380415", "24380416-31720447"}},
 		{"other purposes stay apart", 4, func(p *plan, i *seek.Info) {
 			p.add(i, 0, 1000)
 			p.add(i, 1000, 1000)
@@ -799,6 +799,39 @@ func TestReaderShortRewriter(t *testing.T) {
 	p.parts[0].Rewrite, p.parts[0].Size = xor{3, 10}, 1001
 	if _, err := io.ReadAll(newReader(t, p, o, 4)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A Reader over a Window asks for nothing that the Window holds: head and tail,
+// then the rest, are two round trips and each byte once. What is held does not
+// wait for the second.
+func TestReaderOverWindow(t *testing.T) {
+	const size = 10 * miB
+	var totals seek.Totals
+	src := pattern(size)
+	src.Latency = 20 * time.Millisecond
+	src.Observer = &totals
+	w := newWindow(t, src, 0)
+	expect(t, w, []seek.Request{at(0, 64*kiB), last(64 * kiB)})
+	info := w.Info()
+	p := &plan{}
+	p.literal([]byte("header"))
+	p.bytes(&info, 1000, size-1000)
+	r := newReader(t, p, seek.OpenerFunc(func(context.Context, string) (seek.Source, error) { return w, nil }), 4)
+	if _, err := r.Read(make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	totals.FirstMediaByte()
+	rest, err := io.ReadAll(r)
+	if err != nil || !bytes.Equal(rest, p.want[7:]) {
+		t.Errorf("%d bytes, %v", len(rest), err)
+	}
+	got := totals.Transfer()
+	if got.Bytes != size || got.Requests != 6 || got.RoundTrips != 2 || got.FirstMediaTrips != 1 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -88,35 +88,38 @@ func (p *Part) streamed() bool {
 // one unit.
 func join(parts []Part, parallel int) []unit {
 	near := nearEnough(parts, parallel)
+	all := make([]piece, 0, len(parts)) // of which each unit has a stretch
+	first := 0                          // piece of the last unit
 	var units []unit
 	var at int64
+	begin := func(u unit) {
+		units = append(units, u)
+		first = len(all)
+	}
 	for i := range parts {
 		p := &parts[i]
 		size := p.size()
-		last := len(units) - 1
 		switch {
 		case size == 0:
 			continue
 		case p.streamed():
-			units = append(units, unit{lo: at, part: p, resource: p.Resource, purpose: p.Purpose, note: p.Note, ranges: 1})
-			last++
+			begin(unit{lo: at, part: p, resource: p.Resource, purpose: p.Purpose, note: p.Note, ranges: 1})
 		case p.Resource == nil:
 			// A literal goes along with the range before it, so that what
 			// follows can still join; a leading one needs no request.
-			if last < 0 || units[last].part != nil {
-				units = append(units, unit{lo: at})
-				last++
+			if len(units) == 0 || units[len(units)-1].part != nil {
+				begin(unit{lo: at})
 			}
-			units[last].pieces = append(units[last].pieces, piece{at: at, literal: p.Literal})
+			all = append(all, piece{at: at, literal: p.Literal})
 		default:
 			if !near[i] {
-				units = append(units, unit{lo: at, resource: p.Resource, purpose: p.Purpose, note: p.Note, ranges: 1})
-				last++
+				begin(unit{lo: at, resource: p.Resource, purpose: p.Purpose, note: p.Note, ranges: 1})
 			}
-			units[last].pieces = append(units[last].pieces, piece{at: at, Range: p.Range})
+			all = append(all, piece{at: at, Range: p.Range})
 		}
 		at += max(0, size)
-		units[last].hi = at
+		last := &units[len(units)-1]
+		last.pieces, last.hi = all[first:], at
 	}
 	return units
 }
@@ -168,7 +171,7 @@ func nearEnough(parts []Part, parallel int) []bool {
 
 // share divides long units, so that as many connections share the whole as help.
 func share(units []unit, parallel int) []unit {
-	var out []unit
+	out := make([]unit, 0, len(units)+parallel)
 	for i, n := range shares(units, parallel) {
 		switch u := units[i]; {
 		case n <= 1:

@@ -34,7 +34,7 @@ func startStream(ctx context.Context, open Opener, u *unit, from int64, ranges i
 		return s
 	}
 	s.filled = make(chan []byte, blocks)
-	s.spare = make(chan []byte, 1)
+	s.spare = make(chan []byte, blocks)
 	go func() {
 		defer close(s.done)
 		defer close(s.filled)

@@ -187,6 +187,7 @@ func TestWindowAsksAtOnce(t *testing.T) {
 // Thousands of far ranges are not thousands of requests at a time.
 func TestWindowBoundsRequestsAtATime(t *testing.T) {
 	src := pattern(1 << 30)
+	src.Latency = time.Millisecond
 	w := newWindow(t, src, 0)
 	var requests []seek.Request
 	for i := range int64(500) {
@@ -281,6 +282,15 @@ func TestWindowFetchSurvivesItsFirstCaller(t *testing.T) {
 	if got := src.Ranges(); len(got) != 1 {
 		t.Errorf("asked %v, want one request", got)
 	}
+}
+
+// A Window outlives the context that it was made with, as far as values go.
+func TestWindowOutlivesItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	w := seek.NewWindow(ctx, pattern(miB), 0)
+	defer w.Close()
+	cancel()
+	expect(t, w, []seek.Request{at(0, 100)}, rng(0, 100))
 }
 
 func TestWindowFailures(t *testing.T) {
@@ -428,6 +438,32 @@ func TestWindowLimit(t *testing.T) {
 	})
 }
 
+// What a call has found held stays with it, though the window drops it.
+func TestWindowCallKeepsWhatWasHeld(t *testing.T) {
+	src := pattern(100 * miB)
+	w := newWindow(t, src, 100*kiB)
+	expect(t, w, []seek.Request{at(0, 45*kiB)}, rng(0, 45*kiB))
+	fault, release := blocked(func(r seek.Request) bool { return r.Offset == 45*kiB })
+	src.Fault = fault
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		expect(t, w, []seek.Request{at(0, 90*kiB)}, rng(0, 90*kiB))
+	}()
+	waitFor(t, func() bool { return len(src.Requests()) == 2 })
+	for i := range int64(3) {
+		expect(t, w, []seek.Request{at((1+i)*miB, 45*kiB)}, rng((1+i)*miB, 45*kiB))
+	}
+	if _, held := w.Held(rng(0, 45*kiB)); held {
+		t.Fatal("the test does not make the window drop it")
+	}
+	release()
+	<-done
+	if got := src.Ranges(); len(got) != 5 {
+		t.Errorf("asked %v", got)
+	}
+}
+
 func TestWindowHeld(t *testing.T) {
 	w := newWindow(t, pattern(miB), 0)
 	if _, ok := w.Held(rng(0, 10)); ok {
@@ -461,8 +497,11 @@ func TestWindowGrowing(t *testing.T) {
 
 func TestWindowClose(t *testing.T) {
 	src := pattern(miB)
-	fault, _ := blocked(func(seek.Request) bool { return true }) // never released
-	src.Fault = fault
+	src.Fault = func(ctx context.Context, _ int, _ seek.Request) seektest.Fault {
+		<-ctx.Done()
+		time.Sleep(20 * time.Millisecond) // a source that takes its time to end
+		return seektest.Fault{}
+	}
 	w := seek.NewWindow(t.Context(), src, 0)
 	failed := make(chan error)
 	go func() {
@@ -471,11 +510,11 @@ func TestWindowClose(t *testing.T) {
 	}()
 	waitFor(t, func() bool { return len(src.Requests()) > 0 })
 	w.Close()
-	if err := <-failed; !errors.Is(err, seek.ErrClosed) {
-		t.Errorf("a Read under way: %v", err)
-	}
 	if got := src.Unfinished(); got != 0 {
 		t.Errorf("%d requests under way after Close", got)
+	}
+	if err := <-failed; !errors.Is(err, seek.ErrClosed) {
+		t.Errorf("a Read under way: %v", err)
 	}
 	if _, err := w.Read(t.Context(), at(0, 100)); !errors.Is(err, seek.ErrClosed) {
 		t.Errorf("Read after Close: %v", err)
