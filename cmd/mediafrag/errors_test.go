@@ -73,6 +73,7 @@ func TestInterruptedIsNoOtherFailure(t *testing.T) {
 
 // TestTimeout: --timeout ends a wait for bytes that never come.
 func TestTimeout(t *testing.T) {
+	t.Parallel() // it waits
 	server := newTestServer(t)
 	begun := time.Now()
 	r := command(t, "bench", server.URL+"/stall/movie.mp4#t=8,10", "--timeout", "50ms", "--count", "1")

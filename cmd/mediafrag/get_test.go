@@ -63,6 +63,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestInterruptWhileReadingStandardInput: what waits for the next line ends, too.
 func TestInterruptWhileReadingStandardInput(t *testing.T) {
+	t.Parallel() // it waits
 	cmd := exec.Command("mediafrag", "parse", "-")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -158,6 +158,18 @@ func TestGetJSON(t *testing.T) {
 	}
 }
 
+// TestFirstMediaByteInHand: media that came with the head or the tail are the
+// first media byte, too, though no request asked for them.
+func TestFirstMediaByteInHand(t *testing.T) {
+	server := newTestServer(t)
+	o := decode(t, command(t, "get", server.URL+"/movie.mp4#t=1,2", "--json", "-o", filepath.Join(t.TempDir(), "x.mp4")))
+	wantAt(t, o, `2`, "transfer", "requests")
+	wantAt(t, o, `1`, "transfer", "round_trips_to_first_media_byte")
+	if s := number(t, o, "transfer", "first_media_byte_seconds"); s <= 0 {
+		t.Errorf("first_media_byte_seconds is %v", s)
+	}
+}
+
 // checkParts checks the shape of each part, and that together they are size
 // bytes.
 func checkParts(t *testing.T, o object, size int64) {
