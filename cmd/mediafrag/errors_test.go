@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -71,14 +72,19 @@ func TestInterruptedIsNoOtherFailure(t *testing.T) {
 	}
 }
 
-// TestTimeout: --timeout ends a wait for bytes that never come.
+// TestTimeout: --timeout ends a wait for bytes that never come, and what was
+// begun is removed.
 func TestTimeout(t *testing.T) {
 	t.Parallel() // it waits
 	server := newTestServer(t)
+	dir := t.TempDir()
 	begun := time.Now()
-	r := command(t, "bench", server.URL+"/stall/movie.mp4#t=8,10", "--timeout", "50ms", "--count", "1")
+	r := command(t, "get", server.URL+"/stall/movie.mp4#t=8,10", "--timeout", "50ms", "-o", filepath.Join(dir, "x.mp4"))
 	if took := time.Since(begun); r.status != exitServer || took > client.DefaultIdleTimeout/2 {
 		t.Errorf("status %d after %v, want 5 soon: %s", r.status, took, r.stderr)
+	}
+	if files := names(t, dir); len(files) > 0 {
+		t.Errorf("%v was left behind", files)
 	}
 }
 
@@ -90,5 +96,16 @@ func TestOneLine(t *testing.T) {
 	a.note("%s", "a\nb\x1b[31mc\u0085d")
 	if got := b.String(); got != "a b [31mc d\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestNoteHidesSecrets: whatever leads a URL to standard error, and however odd
+// it is.
+func TestNoteHidesSecrets(t *testing.T) {
+	var b strings.Builder
+	a := &app{stderr: &b, args: []string{"get", "http://al ice:s3cret@host/x?y=s3 cret#t=1"}}
+	a.note("warning: %s and http://bob:s3cret@other/y?sig=s3cret&key=s3cret.", "http://al ice:s3cret@host/x?y=s3 cret")
+	if got, want := b.String(), "warning: http://host/x?y= and http://other/y?sig=&key=\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

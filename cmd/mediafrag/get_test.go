@@ -64,7 +64,9 @@ func TestInterrupt(t *testing.T) {
 // TestInterruptWhileReadingStandardInput: what waits for the next line ends, too.
 func TestInterruptWhileReadingStandardInput(t *testing.T) {
 	t.Parallel() // it waits
-	cmd := exec.Command("mediafrag", "parse", "-")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "mediafrag", "parse", "-")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -364,4 +366,17 @@ func TestErrorJSON(t *testing.T) {
 
 func rangeText(offset, length int64) string {
 	return seek.Range{Offset: offset, Length: length}.String()
+}
+
+// TestOpenEndIsTheDuration: of whatever a container leaves open; null where the
+// duration is not known.
+func TestOpenEndIsTheDuration(t *testing.T) {
+	info := formats.Info{Duration: fragment.Seconds(9), Timed: true, Chapters: []formats.Chapter{{Interval: fragment.From(fragment.Seconds(5))}}}
+	if got := newInfoJSON("x", info, nil).Chapters[0].End; got == nil || !got.Equal(fragment.Seconds(9)) {
+		t.Errorf("the last chapter ends at %v, want 9", got)
+	}
+	info.Timed = false
+	if got := newInfoJSON("x", info, nil).Chapters[0].End; got != nil {
+		t.Errorf("the last chapter ends at %v, want null", got)
+	}
 }
