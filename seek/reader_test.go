@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -809,8 +810,17 @@ func TestReaderOverWindow(t *testing.T) {
 	const size = 10 * miB
 	var totals seek.Totals
 	src := pattern(size)
-	src.Latency = 20 * time.Millisecond
-	src.Observer = &totals
+	var started atomic.Int64
+	src.Observer = seek.Observers(&totals, seek.ObserverFunc(func(_ context.Context, e seek.Event) {
+		if e.Kind == seek.Started {
+			started.Add(1)
+		}
+	}))
+	gate, release := blocked(func(r seek.Request) bool { return r.Purpose == seek.Media })
+	src.Fault = func(ctx context.Context, n int, r seek.Request) seektest.Fault {
+		waitFor(t, func() bool { return started.Load() >= 2 }) // head and tail
+		return gate(ctx, n, r)
+	}
 	w := newWindow(t, src, 0)
 	expect(t, w, []seek.Request{at(0, 64*kiB), last(64 * kiB)})
 	info := w.Info()
@@ -825,6 +835,8 @@ func TestReaderOverWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	totals.FirstMediaByte()
+	waitFor(t, func() bool { return started.Load() == 6 })
+	release()
 	rest, err := io.ReadAll(r)
 	if err != nil || !bytes.Equal(rest, p.want[7:]) {
 		t.Errorf("%d bytes, %v", len(rest), err)
