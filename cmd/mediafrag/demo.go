@@ -126,5 +126,12 @@ func (a *app) printDemo(clips []clipJSON) error {
 		fmt.Fprintf(w, "  fetched\t%d of the file's %d bytes\n", x.Bytes, len(all[i].Data))
 		fmt.Fprintf(w, "  clip\t%s, %s\n", *c.Output.File, bytesText(*c.Output.Bytes))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(a.stdout, `
+The first and the last 64 KiB of each are read to find out what it is. That is
+much of files as small as these, and next to nothing of a recording.
+`)
+	return err
 }

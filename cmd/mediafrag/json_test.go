@@ -301,7 +301,7 @@ func TestDemoJSON(t *testing.T) {
 	o := decode(t, command(t, "demo", "--json", "-o", t.TempDir()))
 	for i, c := range at(t, o, "clips").([]any) {
 		wantKeys(t, "a clip", c, clipKeys...)
-		wantAt(t, o, `{"end":10,"start":5.5}`, "clips", i, "presented")
+		wantAt(t, o, `{"end":10,"start":5.5}`, "clips", i, "requested")
 		if _, err := os.Stat(at(t, o, "clips", i, "output", "file").(string)); err != nil {
 			t.Error(err)
 		}

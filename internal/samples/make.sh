@@ -25,5 +25,19 @@ mp4() {
 		"$@" "$name"
 }
 
+# ogg NAME: 20 s of Theora, a key frame every 2 s, and Vorbis; no index.
+ogg() {
+	ffmpeg -y -v error \
+		-f lavfi -i "testsrc2=size=192x108:rate=25:duration=20" \
+		-f lavfi -i "sine=frequency=440:beep_factor=4:sample_rate=44100:duration=20" \
+		-map 0:v -map 1:a \
+		-c:v libtheora -threads 1 -pix_fmt yuv420p -g 50 -b:v 90k \
+		-c:a libvorbis -q:a 0 -ac 1 \
+		-metadata:s:a:0 language=eng \
+		-fflags +bitexact -flags:v +bitexact -flags:a +bitexact \
+		"$1"
+}
+
 mp4 movie.mp4 320x180 112k                          # the index (moov) at the end
 mp4 faststart.mp4 192x108 32k -movflags +faststart  # the index in front
+ogg movie.ogv

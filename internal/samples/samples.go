@@ -27,12 +27,16 @@ var movie []byte
 //go:embed media/faststart.mp4
 var faststart []byte
 
+//go:embed media/movie.ogv
+var ogv []byte
+
 // All returns the samples. Each is a picture with a running clock and a tone,
 // 20 s long.
 func All() []Sample {
 	return []Sample{
 		{"movie.mp4", "video/mp4", "MP4, the index (moov) at the end", movie},
 		{"faststart.mp4", "video/mp4", "MP4, the index (moov) in front", faststart},
+		{"movie.ogv", "video/ogg", "Ogg, no index; clips with pictures begin at a key frame", ogv},
 	}
 }
 
