@@ -2,6 +2,8 @@ package mp4
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -60,15 +62,15 @@ func (m *movie) trueEnd(t *track, s segment, mediaEnd int64) fragment.Time {
 // mediaEnd is the composition time at which a track's last sample ends.
 func (t *track) mediaEnd() int64 {
 	s := t.tables
-	if s.ctts == nil || s.count == 0 {
+	switch {
+	case t.end != 0:
+		return t.end
+	case s.ctts == nil || s.count == 0:
 		return s.end()
 	}
-	// The last to be presented is among the last to be decoded: as far back as
-	// offsets can differ.
-	last := s.count - 1
-	end := s.compose(last) + s.duration(last)
-	reach := s.decode(last) - (s.ctts.max - s.leastOffset())
-	for i, steps := last-1, 0; i >= 0 && s.decode(i) >= reach && steps < maxReorder; i, steps = i-1, steps+1 {
+	// The last to be presented is among the last to be decoded.
+	end := int64(math.MinInt64)
+	for i := s.count - 1; i >= max(0, s.count-maxReorder); i-- {
 		end = max(end, s.compose(i)+s.duration(i))
 	}
 	return end
@@ -76,7 +78,7 @@ func (t *track) mediaEnd() int64 {
 
 // maxReorder bounds how far presentation order may differ from decode order,
 // in samples. Codecs allow 16 pictures.
-const maxReorder = 1024
+const maxReorder = 128
 
 // piece is what of one segment lies in the interval.
 type piece struct {
@@ -100,15 +102,49 @@ type cut struct {
 	// cut's timescale. Texts can begin and end anywhere: what is shown at the
 	// interval's beginning is shown from there on, in every player.
 	trimStart, trimEnd int64
+
+	base     int64  // decode time that is 0 in a fragmented clip, in the track's timescale
+	original bool   // but there 0 is 0
+	newID    uint32 // the track's ID in the clip, where it is another
+	source   int    // which of several sources the track is of
+}
+
+// id is the track's ID in the clip.
+func (c *cut) id() uint32 { return cmp.Or(c.newID, c.track.id) }
+
+// info describes the cut's track as it is in the clip.
+func (c *cut) info() formats.Track {
+	out := c.track.info
+	out.ID = fmt.Sprint(c.id())
+	return out
+}
+
+// delta is by how much decode times in a fragmented clip are later than in the
+// source, in the track's timescale.
+func (c *cut) delta() int64 {
+	if c.original {
+		return 0
+	}
+	return -c.base
+}
+
+// decodeInFragments returns a sample's decode time in a fragmented clip.
+func (c *cut) decodeInFragments(sample int64) int64 {
+	return max(0, c.track.tables.decode(sample)+c.delta())
 }
 
 // timescale is the cut's, in ticks a second.
 func (c *cut) timescale() int64 { return c.track.timescale * c.refine }
 
-// choose finds the samples of a track that an interval needs.
-func (m *movie) choose(t *track, want fragment.Interval) *cut {
+// choose finds the samples of a track that an interval needs. Where exact is
+// set, the cut's timescale is refined until the interval begins and ends on a
+// tick.
+func (m *movie) choose(t *track, want fragment.Interval, exact bool) *cut {
 	segments := m.segments(t)
-	c := &cut{track: t, refine: t.refinement(segments, want)}
+	c := &cut{track: t, refine: 1}
+	if exact {
+		c.refine = t.refinement(segments, want)
+	}
 	for _, s := range segments {
 		p := piece{start: s.start.Max(want.Start), end: s.end.Min(want.End), still: s.still}
 		if !p.start.Less(p.end) {
@@ -230,21 +266,35 @@ func (t *track) reach(from, to int64) sampleRange {
 // before t; -1 where there is none. A sync sample that presents later may have
 // leading pictures around t, but those need the one before.
 func (s *sampleTables) lastSync(t int64) int64 {
-	i := s.syncBefore(s.atDecode(t - s.leastOffset()))
+	_, latest := s.around(t)
+	i := s.accessBefore(latest)
 	for range maxReorder {
 		if i < 0 || s.compose(i) <= t {
 			return i
 		}
-		i = s.syncBefore(i - 1)
+		i = s.accessBefore(i - 1)
 	}
-	return s.syncBefore(s.atDecode(t))
+	return s.accessBefore(s.atDecode(t))
+}
+
+// around returns two samples for a composition time: none before the first
+// presents at or after t, none after the last at or before it.
+func (s *sampleTables) around(t int64) (first, last int64) {
+	i := s.atDecode(t)
+	if s.ctts == nil || i < 0 {
+		return max(0, i), i
+	}
+	// All offsets may be shifted by as much as an edit list takes back.
+	i = max(0, s.atDecode(t-s.offset(i)))
+	least, greatest := s.offsetsAround(i)
+	return max(0, s.atDecode(t-greatest)), s.atDecode(t - least)
 }
 
 // lastBefore returns the last sample, in decode order, that presents before t;
 // -1 where there is none.
 func (s *sampleTables) lastBefore(t int64) int64 {
-	i := s.atDecode(t - 1 - s.leastOffset())
-	for range maxReorder {
+	_, i := s.around(t - 1)
+	for range 2 * maxReorder {
 		if i < 0 || s.compose(i) < t {
 			return i
 		}
@@ -257,13 +307,11 @@ func (s *sampleTables) lastBefore(t int64) int64 {
 // presents at or after t, and when, in composition time; -1 where none does.
 func (s *sampleTables) firstPresented(of sampleRange, t int64) (at, sample int64) {
 	at, sample = -1, -1
-	from := max(of.from, s.atDecode(t-s.greatestOffset()))
-	for i := from; i < of.to && i < from+maxReorder; i++ {
+	from, _ := s.around(t)
+	from = max(of.from, from)
+	for i := from; i < of.to && i < from+2*maxReorder; i++ {
 		if c := s.compose(i); c >= t && (sample < 0 || c < at) {
 			at, sample = c, i
-		}
-		if sample >= 0 && s.decode(i)+s.leastOffset() > at {
-			break // nothing decoded later presents earlier
 		}
 	}
 	return at, sample

@@ -13,6 +13,7 @@ type sampleEntry struct {
 	format    string // four characters, such as "avc1"; of the original where encrypted
 	codec     string // as in RFC 6381
 	encrypted bool
+	ivSize    int // bytes of each sample's initialization vector, as tenc says
 
 	width, height  int // of pictures, as coded
 	channels, rate int // of sound; rate in Hz
@@ -104,11 +105,7 @@ func (e *sampleEntry) readExtensions(entry box, skip int) error {
 		p := c.payload()
 		switch c.typ {
 		case "sinf":
-			e.encrypted = true
-			if frma, ok, err := c.child("frma"); err == nil && ok && len(frma.payload()) >= 4 {
-				e.format = string(frma.payload()[:4])
-				e.codec = printable(e.format)
-			}
+			e.readScheme(c)
 		case "wave": // QuickTime wraps the esds
 			if esds, ok, err := c.child("esds"); err == nil && ok {
 				e.readESDS(esds.payload())

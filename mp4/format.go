@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -15,6 +16,9 @@ const Name = "mp4"
 const (
 	MoovHead formats.Index = "moov-head" // moov before the media
 	MoovTail formats.Index = "moov-tail" // moov behind the media
+	Sidx     formats.Index = "sidx"      // fragments, and an index of segments over all of them
+	Mfra     formats.Index = "mfra"      // fragments, and their random access points at the file's end
+	None     formats.Index = "none"      // fragments without an index that covers them
 )
 
 // Limits on what a file's top level may look like.
@@ -64,10 +68,10 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	if err != nil {
 		return nil, err
 	}
-	if m.fragmented {
-		return nil, unsupported("moov/mvex", moov.off, "fragmented files come with a later version", "fragmented files are not read yet")
-	}
 	f.movie = m
+	if m.fragmented {
+		return f, f.findIndex(ctx)
+	}
 	return f, nil
 }
 
@@ -79,6 +83,12 @@ type file struct {
 	brand  string // ftyp's major brand
 	index  formats.Index
 	movie  *movie
+
+	// of a fragmented file
+	locator   locator
+	firstMoof int64         // bytes of the first moof, where they are in hand; else 0
+	end       fragment.Time // of the presentation, as the index says
+	ends      bool          // end is known
 }
 
 var _ formats.Media = (*file)(nil)

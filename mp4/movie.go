@@ -22,6 +22,8 @@ type movie struct {
 	timescale  int64
 	duration   int64 // as mvhd says, in timescale; 0: unknown
 	fragmented bool  // has an mvex: media may lie in fragments
+	extends    int64 // duration with all fragments, as mehd says, in timescale; 0: unknown
+	defaults   map[uint32]fragmentDefaults
 	tracks     []*track
 	marks      []chapterMark
 	chapters   []formats.Chapter
@@ -40,6 +42,9 @@ type track struct {
 	entry     sampleEntry // the first sample entry
 	info      formats.Track
 
+	common     *sampleTables // those of the moov, where tables are others
+	defaults   fragmentDefaults
+	end        int64    // composition time at which the media ends, where its tables do not tell; 0: they do
 	roll       int64    // samples that an audio roll group asks to decode before
 	companions []uint32 // tracks that belong to it: chapters and time codes
 
@@ -68,7 +73,9 @@ func readMovie(moov box, limits formats.Limits) (*movie, error) {
 				return nil, err
 			}
 		case "mvex":
-			m.fragmented = true
+			if err := m.readDefaults(c); err != nil {
+				return nil, err
+			}
 		case "udta":
 			m.readUserData(c)
 		case "cmov":
@@ -92,6 +99,7 @@ func readMovie(moov box, limits formats.Limits) (*movie, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.common, t.defaults = t.tables, m.defaults[t.id]
 		m.tracks = append(m.tracks, t)
 	}
 	if err := m.uniqueIDs(); err != nil {
@@ -335,30 +343,20 @@ func (t *track) readStbl(b box) error {
 	if err != nil {
 		return err
 	}
-	for c, err := range b.children() {
-		if err != nil {
-			return err
-		}
-		if p := c.payload(); c.typ == "sgpd" && len(p) >= 8 && string(p[4:8]) == "roll" {
-			t.readRoll(p)
-		}
-	}
+	t.readRoll()
 	return nil
 }
 
-// readRoll takes the farthest pre-roll out of a roll group description
+// readRoll takes the farthest pre-roll out of the roll group's descriptions
 // (ISO/IEC 14496-12 section 10.1): a negative distance says how many samples
 // before a sample decoding has to begin.
-func (t *track) readRoll(p []byte) {
-	at := 12 // version and flags, grouping type, default length (version 1 and up)
-	if p[0] == 0 {
-		at = 8
-	}
-	if p[0] >= 1 && len(p) >= 12 && be.Uint32(p[8:]) != 2 {
-		return // of varying length: never seen for roll
-	}
-	for at += 4; at+2 <= len(p); at += 2 {
-		t.roll = max(t.roll, -int64(int16(be.Uint16(p[at:]))))
+func (t *track) readRoll() {
+	if g := t.tables.group(groupRoll); g != nil {
+		for _, e := range g.entries {
+			if len(e) >= 2 {
+				t.roll = max(t.roll, -int64(int16(be.Uint16(e))))
+			}
+		}
 	}
 }
 
@@ -383,6 +381,16 @@ func (t *track) describe(m *movie) {
 func steady(t *runTable) bool {
 	n := len(t.data) / 8
 	return n == 1 || n == 2 && t.entry(1, false).count == 1
+}
+
+// track returns the track of an ID, nil where there is none.
+func (m *movie) track(id uint32) *track {
+	for _, t := range m.tracks {
+		if t.id == id {
+			return t
+		}
+	}
+	return nil
 }
 
 // presentation is when a track is presented and for how long.

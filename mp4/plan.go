@@ -15,51 +15,101 @@ import (
 // Progressive is the layout with one moov in front of one mdat.
 const Progressive formats.Layout = "progressive"
 
-// Plan resolves a selection. It needs no requests: the index is in hand.
-func (f *file) Plan(_ context.Context, s formats.Selection) (*formats.Plan, error) {
-	m := f.movie
-	want, err := f.interval(s)
+// Plan resolves a selection. It needs no requests where the index is in hand.
+func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
+	switch {
+	case s.Form == formats.Verbatim:
+		return nil, unsupported("", -1, "ask for the standalone form",
+			"a verbatim clip: the moov describes the whole and would not fit a part")
+	case s.Layout != "" && s.Layout != Progressive && s.Layout != Fragmented:
+		return nil, unsupported("", -1, "leave the layout out", "layout %q", s.Layout)
+	case s.Interval.Empty():
+		return nil, fmt.Errorf("%w: the interval %v is empty", formats.ErrNoFragment, s.Interval)
+	}
+	chosen, err := f.movie.chosen(s)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := m.chosen(s)
+	v, err := f.view(ctx, s.Interval, chosen)
 	if err != nil {
 		return nil, err
 	}
-	c := &clip{file: f, want: want, original: s.Timeline == formats.Original}
+	layout, err := v.layout(s.Layout, f.index)
+	if err != nil {
+		return nil, err
+	}
+	info := f.window.Info()
+	c := &clip{
+		head: f.ftyp, movie: v.movie, want: v.want, info: &info, mediaType: f.mediaType(),
+		original: s.Timeline == formats.Original, fragmented: layout == Fragmented,
+	}
 	for _, t := range chosen {
-		if t.entry.encrypted {
-			return nil, unsupported(t.stsd.path, t.stsd.off, "encrypted tracks come with a later version", "track %d is encrypted", t.id)
-		}
-		switch cut := m.choose(t, want); {
-		case len(cut.ranges) == 0:
-			c.warn("track %d has nothing in the interval and is left out", t.id)
-		default:
-			c.cuts = append(c.cuts, cut)
+		if err := c.add(v, v.track(t.id)); err != nil {
+			return nil, err
 		}
 	}
 	if len(c.cuts) == 0 {
-		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNoFragment, want)
+		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNoFragment, v.want)
+	}
+	if err := c.loadAux(ctx, f.window); err != nil {
+		return nil, err
+	}
+	if c.fragmented {
+		c.sections = v.sections(c, &info)
+		return c.planFragmented()
 	}
 	return c.plan()
 }
 
-// interval checks what of a selection does not depend on tracks.
-func (f *file) interval(s formats.Selection) (fragment.Interval, error) {
-	switch {
-	case s.Form == formats.Verbatim:
-		return fragment.Interval{}, unsupported("", -1, "ask for the standalone form",
-			"a verbatim clip: the moov of a progressive file describes the whole and would not fit a part")
-	case s.Layout != "" && s.Layout != Progressive:
-		return fragment.Interval{}, unsupported("", -1, "leave the layout out", "layout %q", s.Layout)
-	case s.Interval.Empty():
-		return fragment.Interval{}, fmt.Errorf("%w: the interval %v is empty", formats.ErrNoFragment, s.Interval)
+// view returns what the plan of an interval is made of.
+func (f *file) view(ctx context.Context, want fragment.Interval, chosen []*track) (*view, error) {
+	if f.movie.fragmented {
+		return f.resolve(ctx, want, chosen)
 	}
 	length := f.movie.length()
-	if !s.Interval.Start.Less(length) {
-		return fragment.Interval{}, &formats.PastEndError{Start: s.Interval.Start, Duration: length}
+	if !want.Start.Less(length) {
+		return nil, &formats.PastEndError{Start: want.Start, Duration: length}
 	}
-	return s.Interval.Clamp(length), nil
+	return &view{movie: f.movie, want: want.Clamp(length)}, nil
+}
+
+// layout decides how the clip is arranged: as one index with one stretch of
+// media where all fragments are known by an index and few, else as fragments.
+func (v *view) layout(asked formats.Layout, index formats.Index) (formats.Layout, error) {
+	switch {
+	case v.fragments == nil && asked == Fragmented:
+		return "", unsupported("", -1, "leave the layout out", "fragmented clips of a file that is not fragmented")
+	case v.fragments == nil, asked == Progressive && v.hole == nil:
+		return Progressive, nil
+	case asked == Progressive:
+		return "", unsupported("", -1, "leave the layout out, or choose a shorter interval",
+			"a progressive clip of more than %d fragments or of fragments without an index", maxFragments)
+	case asked == Fragmented, v.hole != nil, index == None:
+		return Fragmented, nil
+	}
+	return Progressive, nil
+}
+
+// add adds the cut of a track, if it has anything in the interval.
+func (c *clip) add(v *view, t *track) error {
+	cut := v.choose(t, c.want, !c.fragmented)
+	from, _, ok := v.needs(t, c.want)
+	if len(cut.ranges) == 0 && (v.hole == nil || !ok) {
+		c.warn("track %d has nothing in the interval and is left out", t.id)
+		return nil
+	}
+	cut.base, cut.original = from, c.original
+	if n := len(cut.ranges); n > 0 && (v.hole == nil || v.beforeHole(t, cut.ranges[0].from)) {
+		cut.base = t.tables.decode(cut.ranges[0].from)
+		if c.fragmented { // fragments have no place for samples left out
+			cut.ranges = []sampleRange{{cut.ranges[0].from, cut.ranges[n-1].to}}
+		}
+	}
+	if t.entry.encrypted {
+		c.warn(encryptedWarning, t.id)
+	}
+	c.cuts = append(c.cuts, cut)
+	return nil
 }
 
 // chosen returns the tracks of a selection, in the file's order, and those that
@@ -89,12 +139,17 @@ func (m *movie) chosen(s formats.Selection) ([]*track, error) {
 
 // clip is a clip being planned.
 type clip struct {
-	file     *file
-	want     fragment.Interval
-	original bool // keep the original's times
-	cuts     []*cut
-	chunks   []placed
-	warnings []fragment.Warning
+	head       []byte // the source's ftyp
+	movie      *movie
+	info       *seek.Info // of the resource
+	mediaType  string
+	want       fragment.Interval
+	original   bool // keep the original's times
+	fragmented bool
+	cuts       []*cut
+	chunks     []placed
+	sections   []section // of a fragmented clip
+	warnings   []fragment.Warning
 
 	timescale int64 // of the clip's movie
 }
@@ -119,20 +174,19 @@ func (c *clip) plan() (*formats.Plan, error) {
 		return nil, err
 	}
 	c.timescale = c.movieTimescale()
-	info := c.file.window.Info()
 	header := c.header(media)
 	p := &formats.Plan{
-		MediaType: c.file.mediaType(),
+		MediaType: c.mediaType,
 		Requested: c.want,
 		Presented: c.want,
 		Covered:   c.covered(),
-		Parts:     append([]seek.Part{seek.Literal(header, "header")}, c.ranges(&info)...),
+		Parts:     append([]seek.Part{seek.Literal(header, "header")}, c.ranges(c.info)...),
 		Size:      int64(len(header)) + media,
-		Needed:    int64(len(c.file.ftyp)+len(c.file.movie.box.raw)) + c.span(),
+		Needed:    int64(len(c.head)+len(c.movie.box.raw)) + c.span(),
 		Warnings:  c.warnings,
 	}
 	for _, cut := range c.cuts {
-		p.Tracks = append(p.Tracks, cut.track.info)
+		p.Tracks = append(p.Tracks, cut.info())
 	}
 	return p, nil
 }
@@ -140,7 +194,7 @@ func (c *clip) plan() (*formats.Plan, error) {
 // place finds the chunks of all cuts, orders them as they stand in the file and
 // gives each its place. It returns the length of all.
 func (c *clip) place() (int64, error) {
-	size := c.file.window.Info().Size
+	size := c.info.Size
 	for i, cut := range c.cuts {
 		for _, r := range cut.ranges {
 			chunks, err := cut.track.tables.chunksOf(r.from, r.to)
@@ -164,7 +218,7 @@ func (c *clip) place() (int64, error) {
 		at += c.chunks[i].size
 	}
 	if size >= 0 && at > size {
-		return 0, c.file.movie.box.damaged(0, "the samples of the interval overlap: %d bytes out of a file of %d", at, size)
+		return 0, c.movie.box.damaged(0, "the samples of the interval overlap: %d bytes out of a file of %d", at, size)
 	}
 	return at, nil
 }

@@ -16,7 +16,10 @@ const (
 
 // preroll returns the sample at which decoding has to begin so that sample
 // first is decoded as in mid-stream.
-func (t *track) preroll(first int64) int64 {
+func (t *track) preroll(first int64) int64 { return max(0, t.prerollFrom(first)) }
+
+// prerollFrom is preroll, but below 0 where that lies before the tables begin.
+func (t *track) prerollFrom(first int64) int64 {
 	if t.kind != formats.Audio {
 		return first
 	}
@@ -34,21 +37,23 @@ func (t *track) preroll(first int64) int64 {
 		return t.behindReservoir(first)
 	case familyExact:
 	}
-	return max(0, first-max(frames, t.roll))
+	return first - max(frames, t.roll)
 }
 
-// back returns the last sample at least so many seconds before first.
+// back returns the last sample at least so many seconds before first, -1 where
+// it is before the tables.
 func (t *track) back(first int64, seconds float64) int64 {
-	return max(0, t.tables.atDecode(t.tables.decode(first)-int64(seconds*float64(t.timescale))))
+	return t.tables.atDecode(t.tables.decode(first) - int64(seconds*float64(t.timescale)))
 }
 
 // behindReservoir returns the frame from which on the bit reservoir of the
 // frame before first is whole: that frame's overlap goes into first.
 func (t *track) behindReservoir(first int64) int64 {
-	from := max(0, first-1)
-	for lent := int64(0); from > 0 && first-from < mp3Preroll && lent < mp3Reservoir; {
-		from--
-		lent += max(0, t.tables.size(from)-mp3Overhead)
+	from := first - 1
+	for lent := int64(0); from >= 0 && first-from < mp3Preroll && lent < mp3Reservoir; {
+		if from--; from >= 0 {
+			lent += max(0, t.tables.size(from)-mp3Overhead)
+		}
 	}
 	return from
 }

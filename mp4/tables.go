@@ -46,7 +46,17 @@ func readRuns(b box, signed bool) (*runTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &runTable{data: data}
+	t, bad := newRunTable(data, signed)
+	if bad >= 0 {
+		return nil, b.damaged(8+8*bad, "the durations add up to more than any medium lasts")
+	}
+	return t, nil
+}
+
+// newRunTable marks the entries of a run-length table. Where their sum is
+// beyond any medium, bad is the entry that exceeds it; else it is -1.
+func newRunTable(data []byte, signed bool) (t *runTable, bad int) {
+	t = &runTable{data: data}
 	for i := 0; i < len(data)/8; i++ {
 		if i%marksEvery == 0 {
 			t.marks = append(t.marks, runMark{i, t.count, t.sum})
@@ -64,11 +74,11 @@ func readRuns(b box, signed bool) (*runTable, error) {
 			continue
 		}
 		if r.value > 0 && r.count > (maxTicks-t.sum)/r.value {
-			return nil, b.damaged(8+8*i, "the durations add up to more than any medium lasts")
+			return nil, i
 		}
 		t.sum += r.count * r.value
 	}
-	return t, nil
+	return t, -1
 }
 
 func (t *runTable) entry(i int, signed bool) run {
@@ -103,10 +113,11 @@ func (t *runTable) markBefore(after func(runMark) bool) runMark {
 	return t.marks[i-1]
 }
 
-// sampleTables are one track's sample tables, read in place. Samples count
-// from 0. Times are in ticks of the track's timescale.
+// sampleTables are one track's sample tables, read in place, or a stretch of
+// them. Samples count from 0. Times are in ticks of the track's timescale.
 type sampleTables struct {
 	count int64 // samples
+	start int64 // decode time of sample 0: a stretch begins in mid-stream
 
 	stts *runTable
 	ctts *runTable // nil: composition time is decode time
@@ -121,22 +132,28 @@ type sampleTables struct {
 	stsc      []byte // 12 bytes each
 	stscMarks []runMark
 
+	depends  []byte // sdtp entries, one byte each; nil where there are none
+	groups   []*sampleGroup
+	aux      *auxInfo        // of the samples; nil where not encrypted, or still in the file
+	auxPlace *auxTables      // where it is in the file
+	gaps     map[int64]int64 // ticks that samples last longer than they say, until the next
+
 	box box // the stbl, for errors
 }
 
 // decode returns a sample's decode time.
 func (s *sampleTables) decode(sample int64) int64 {
-	var out int64
+	var into int64
 	from := s.stts.markBefore(func(m runMark) bool { return m.sample > sample })
 	s.stts.walk(from, false, func(at runMark, r run) bool {
 		if sample < at.sample+r.count {
-			out = at.sum + (sample-at.sample)*r.value
+			into = at.sum + (sample-at.sample)*r.value
 			return false
 		}
-		out = at.sum + r.count*r.value
+		into = at.sum + r.count*r.value
 		return true
 	})
-	return out
+	return s.start + into
 }
 
 // offset returns a sample's composition offset.
@@ -169,6 +186,7 @@ func (s *sampleTables) end() int64 { return s.decode(s.count) }
 // atDecode returns the last sample whose decode time is at or before t, or -1.
 func (s *sampleTables) atDecode(t int64) int64 {
 	out := int64(-1)
+	t -= s.start
 	from := s.stts.markBefore(func(m runMark) bool { return m.sum > t })
 	s.stts.walk(from, false, func(at runMark, r run) bool {
 		if at.sum > t {
@@ -185,27 +203,38 @@ func (s *sampleTables) atDecode(t int64) int64 {
 	return min(out, s.count-1)
 }
 
-// leastOffset returns the least composition offset.
-func (s *sampleTables) leastOffset() int64 {
-	if s.ctts == nil {
-		return 0
+// offsetsAround returns the least and the greatest composition offset of the
+// samples around one: as far as presentation order can differ from decode order.
+func (s *sampleTables) offsetsAround(sample int64) (least, greatest int64) {
+	for i, r := range s.offsets(max(0, sample-maxReorder), min(s.count, sample+maxReorder)) {
+		if i == 0 {
+			least, greatest = r.value, r.value
+		}
+		least, greatest = min(least, r.value), max(greatest, r.value)
 	}
-	if s.ctts.count < s.count {
-		return min(s.ctts.min, 0)
-	}
-	return s.ctts.min
+	return least, greatest
 }
 
-// greatestOffset returns the greatest composition offset.
-func (s *sampleTables) greatestOffset() int64 {
-	if s.ctts == nil {
-		return 0
+// accessBefore returns the last sample at or before one at which decoding can
+// begin, or -1: a sync sample, or one that the groups name (ISO/IEC 14496-12
+// sections 10.1 and 10.4).
+func (s *sampleTables) accessBefore(sample int64) int64 {
+	i := s.syncBefore(sample)
+	g := s.group(groupRAP)
+	if g == nil || g.runs == nil || s.all {
+		return i
 	}
-	if s.ctts.count < s.count {
-		return max(s.ctts.max, 0)
+	for n := sample; n > i && sample-n < maxAccessScan; n-- {
+		if g.index(n) != 0 {
+			return n
+		}
 	}
-	return s.ctts.max
+	return i
 }
+
+// maxAccessScan bounds how far back a random access point of a group is looked
+// for, in samples.
+const maxAccessScan = 1024
 
 // syncBefore returns the last sync sample at or before a sample, or -1.
 func (s *sampleTables) syncBefore(sample int64) int64 {
@@ -294,6 +323,21 @@ func (s *sampleTables) stscEntry(i int) stscEntry {
 		e.next = int64(be.Uint32(s.stsc[12*(i+1):])) - 1
 	}
 	return e
+}
+
+// eachChunk calls f for each chunk, with its first sample and its number of
+// samples, until f returns false.
+func (s *sampleTables) eachChunk(f func(chunk, first, samples int64) bool) {
+	var sample int64
+	for i := range len(s.stsc) / 12 {
+		e := s.stscEntry(i)
+		for c := e.first; c < e.next && sample < s.count; c++ {
+			if !f(c, sample, e.samples) {
+				return
+			}
+			sample += e.samples
+		}
+	}
 }
 
 // chunksOf returns the samples [from, to) as chunks, the first and the last of
@@ -407,6 +451,14 @@ func readTables(stbl box) (*sampleTables, error) {
 		s.count = 0 // samples of no size: nothing to deliver
 	}
 	s.count = min(s.count, s.stts.count)
+	if int64(len(s.depends)) < s.count {
+		s.depends = nil // says nothing of some samples
+	}
+	if a, err := readAux(stbl); err != nil {
+		return nil, err
+	} else if a.found {
+		s.auxPlace = &a
+	}
 	if s.count > 0 {
 		return s, s.markChunks()
 	}
@@ -429,6 +481,10 @@ func (s *sampleTables) readTable(b box) (err error) {
 		err = s.readSizes(b)
 	case "stz2":
 		err = s.readCompactSizes(b)
+	case "sdtp":
+		s.depends = b.payload()[min(4, len(b.payload())):]
+	case "sgpd", "sbgp":
+		s.readGroup(b)
 	case "stsc":
 		s.stsc, err = b.entries(12)
 	case "stco":

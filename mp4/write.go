@@ -15,10 +15,10 @@ func (c *clip) header(media int64) []byte {
 	mdat := mdatHeader(media)
 	wide := media > math.MaxUint32-1<<28 // a moov never grows near 256 MiB
 	w := &builder{}
-	w.raw(c.file.ftyp)
+	w.raw(c.head)
 	c.writeMoov(w, wide, 0)
 	start := int64(len(w.buf) + len(mdat))
-	w.buf = w.buf[:len(c.file.ftyp)]
+	w.buf = w.buf[:len(c.head)]
 	c.writeMoov(w, wide, start)
 	w.raw(mdat)
 	return w.buf
@@ -35,29 +35,65 @@ func mdatHeader(media int64) []byte {
 // about time or place is copied as it is.
 func (c *clip) writeMoov(w *builder, wide bool, start int64) {
 	w.box("moov", func() {
-		for b, err := range c.file.movie.box.children() {
+		tracks := false
+		for b, err := range c.movie.box.children() {
 			if err != nil {
 				return // cannot be: the moov was read whole before
 			}
 			switch b.typ {
 			case "mvhd":
-				w.box("mvhd", func() { w.raw(withDuration(b, c.timescale, c.duration())) })
+				w.box("mvhd", func() { w.raw(c.movieHeader(b)) })
 			case "trak":
-				if i := c.cutOf(b); i >= 0 {
-					c.writeTrak(w, i, wide, start)
+				if !tracks {
+					for i := range c.cuts {
+						c.writeTrak(w, i, wide, start)
+					}
 				}
+				tracks = true
+			case "mvex":
 			case "udta", "meta":
 				w.raw(c.userData(b))
 			default:
 				w.raw(b.raw)
 			}
 		}
+		if c.fragmented {
+			c.writeExtends(w)
+		}
 	})
 }
 
-// cutOf returns which cut is of the given trak, or -1.
-func (c *clip) cutOf(trak box) int {
-	return slices.IndexFunc(c.cuts, func(cut *cut) bool { return cut.track.box.off == trak.off })
+// movieHeader returns the payload of the clip's mvhd. Its last field is the
+// next free track ID.
+func (c *clip) movieHeader(mvhd box) []byte {
+	p := withDuration(mvhd, c.timescale, c.duration())
+	next := be.Uint32(p[len(p)-4:])
+	for _, cut := range c.cuts {
+		if next != math.MaxUint32 {
+			next = max(next, cut.id()+1)
+		}
+	}
+	be.PutUint32(p[len(p)-4:], next)
+	return p
+}
+
+// writeExtends writes the mvex: that fragments follow, and their defaults. The
+// fragments of the clip state everything; those that are passed on as they are
+// rely on the source's.
+func (c *clip) writeExtends(w *builder) {
+	w.box("mvex", func() {
+		w.full("mehd", 1, 0, func() { w.u64(uint64(c.duration())) })
+		for _, cut := range c.cuts {
+			d := cut.track.defaults
+			w.full("trex", 0, 0, func() {
+				w.u32(cut.id())
+				w.u32(max(d.description, 1))
+				w.u32(d.duration)
+				w.u32(d.size)
+				w.u32(d.flags)
+			})
+		}
+	})
 }
 
 func (c *clip) writeTrak(w *builder, i int, wide bool, start int64) {
@@ -67,11 +103,11 @@ func (c *clip) writeTrak(w *builder, i int, wide bool, start int64) {
 		for b := range cut.track.box.children() {
 			switch b.typ {
 			case "tkhd":
-				w.box("tkhd", func() { w.raw(withDuration(b, 0, total(edits))) })
+				w.box("tkhd", func() { w.raw(cut.trackHeader(b, total(edits))) })
 				writeEdits(w, edits)
 			case "edts":
 			case "tref":
-				c.writeReferences(w, b)
+				c.writeReferences(w, cut, b)
 			case "mdia":
 				c.writeMedia(w, i, b, wide, start)
 			case "udta", "meta":
@@ -83,14 +119,25 @@ func (c *clip) writeTrak(w *builder, i int, wide bool, start int64) {
 	})
 }
 
-// writeReferences copies a tref without the tracks that the clip lacks.
-func (c *clip) writeReferences(w *builder, tref box) {
+// trackHeader returns the payload of a cut's tkhd.
+func (c *cut) trackHeader(tkhd box, duration int64) []byte {
+	p := withDuration(tkhd, 0, duration)
+	at := 12
+	if p[0] == 1 {
+		at = 20
+	}
+	be.PutUint32(p[at:], c.id())
+	return p
+}
+
+// writeReferences copies a cut's tref without the tracks that the clip lacks.
+func (c *clip) writeReferences(w *builder, from *cut, tref box) {
 	var kept builder
 	for b := range tref.children() {
 		var ids []byte
 		for p := b.payload(); len(p) >= 4; p = p[4:] {
-			if slices.ContainsFunc(c.cuts, func(cut *cut) bool { return cut.track.id == be.Uint32(p) }) {
-				ids = append(ids, p[:4]...)
+			if i := slices.IndexFunc(c.cuts, func(of *cut) bool { return of.source == from.source && of.track.id == be.Uint32(p) }); i >= 0 {
+				ids = be.AppendUint32(ids, c.cuts[i].id())
 			}
 		}
 		if len(ids) > 0 {
@@ -239,6 +286,14 @@ func (c *cut) fromFirstPicture(p piece) piece {
 		p.from = first
 	}
 	return p
+}
+
+// mediaTime returns where in the clip's media a piece begins.
+func (c *clip) mediaTime(cut *cut, p piece) int64 {
+	if c.fragmented {
+		return max(0, p.from+cut.delta())
+	}
+	return cut.decodeInClip(p.samples.from) + p.from - cut.track.tables.decode(p.samples.from)*cut.refine
 }
 
 // writeEdits writes an edts.

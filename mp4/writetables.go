@@ -1,6 +1,7 @@
 package mp4
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 )
@@ -10,34 +11,73 @@ import (
 func (c *clip) writeTables(w *builder, i int, stbl box, wide bool, start int64) {
 	cut := c.cuts[i]
 	w.box("stbl", func() {
+		w.raw(cut.track.stsd.raw)
+		if c.fragmented {
+			writeNoSamples(w)
+		} else {
+			c.writeSamples(w, i, wide, start)
+		}
 		for b := range stbl.children() {
 			switch b.typ {
-			case "stts":
-				cut.writeDurations(w)
-			case "ctts":
-				cut.writeOffsets(w)
-			case "stss":
-				cut.writeSync(w, b, cut.track.tables.isSync)
-			case "stsz", "stz2":
-				cut.writeSizes(w)
-			case "stsc":
-				c.writeChunks(w, i, wide, start)
-			case "stco", "co64": // with stsc
-			case "sdtp":
-				cut.writePerSample(w, b)
-			case "sbgp":
-				cut.writeGroups(w, b)
-			case "stps", "stsh", "padb", "stdp", "subs", "saiz", "saio", "senc":
-				// about single samples, and not yet cut
+			case "stsd", "stts", "ctts", "stss", "stsz", "stz2", "stsc", "stco", "co64", "sdtp",
+				"sgpd", "sbgp", "saiz", "saio", "senc": // written above
+			case "stps", "stsh", "padb", "stdp", "subs", "csgp": // about single samples, and not cut
 			case "cslg":
 				if cut.refine == 1 {
 					w.raw(b.raw)
 				}
-			default: // stsd, sgpd and what is not known
+			case "uuid":
+				if p := b.payload(); len(p) < 16 || !bytes.Equal(p[:16], piffSenc) {
+					w.raw(b.raw)
+				}
+			default:
 				w.raw(b.raw)
 			}
 		}
+		for _, g := range cut.track.common.groups {
+			if c.fragmented {
+				g.writeDescriptions(w, g.entries)
+			}
+		}
 	})
+}
+
+// writeSamples writes the tables of the delivered samples.
+func (c *clip) writeSamples(w *builder, i int, wide bool, start int64) {
+	cut := c.cuts[i]
+	s := cut.track.tables
+	cut.writeDurations(w)
+	if s.ctts != nil {
+		cut.writeOffsets(w)
+	}
+	if !s.all {
+		cut.writeSync(w)
+	}
+	if s.depends != nil {
+		w.full("sdtp", 0, 0, func() {
+			for _, r := range cut.ranges {
+				w.raw(s.depends[r.from:r.to])
+			}
+		})
+	}
+	c.writeChunks(w, i, wide, start)
+	cut.writeSizes(w)
+	cut.writeGroups(w)
+	if s.aux != nil {
+		s.aux.write(w, cut.ranges, func(at int) int64 { return int64(at) })
+	}
+}
+
+// writeNoSamples writes the tables of a track whose samples are in fragments.
+func writeNoSamples(w *builder) {
+	for _, typ := range []string{"stts", "stsc", "stsz", "stco"} {
+		w.full(typ, 0, 0, func() {
+			w.u32(0)
+			if typ == "stsz" {
+				w.u32(0)
+			}
+		})
+	}
 }
 
 // writeRuns writes a run-length table of (count, value) entries.
@@ -87,16 +127,16 @@ func (c *cut) writeOffsets(w *builder) {
 	writeRuns(w, "ctts", version, runs)
 }
 
-// writeSync writes the numbers of those delivered samples for which is holds.
-func (c *cut) writeSync(w *builder, b box, is func(sample int64) bool) {
-	w.full(b.typ, 0, 0, func() {
+// writeSync writes the numbers of the sync samples.
+func (c *cut) writeSync(w *builder) {
+	w.full("stss", 0, 0, func() {
 		at := len(w.buf)
 		w.u32(0)
 		var number, entries uint32
 		for _, r := range c.ranges {
 			for s := r.from; s < r.to; s++ {
 				number++
-				if is(s) {
+				if c.track.tables.isSync(s) {
 					w.u32(number)
 					entries++
 				}
@@ -166,47 +206,19 @@ func (c *clip) writeChunks(w *builder, i int, wide bool, start int64) {
 	})
 }
 
-// writePerSample cuts a table of one byte a sample behind version and flags.
-func (c *cut) writePerSample(w *builder, b box) {
-	p := b.payload()
-	if int64(len(p))-4 < c.track.tables.count {
-		return // says nothing of some samples
-	}
-	w.box(b.typ, func() {
-		w.raw(p[:4])
+// writeGroups writes the groups that the delivered samples belong to.
+func (c *cut) writeGroups(w *builder) {
+	for _, g := range c.track.tables.groups {
+		g.writeDescriptions(w, g.entries)
+		if g.runs == nil {
+			continue
+		}
+		var runs []run
 		for _, r := range c.ranges {
-			w.raw(p[4+r.from : 4+r.to])
+			for _, v := range g.runsOf(r.from, r.to) {
+				runs = appendRun(runs, v)
+			}
 		}
-	})
-}
-
-// writeGroups cuts an sbgp: runs of samples that belong to a group (ISO/IEC
-// 14496-12 section 8.9.2).
-func (c *cut) writeGroups(w *builder, b box) {
-	p := b.payload()
-	head := 8 // version, flags, grouping type
-	if len(p) > 0 && p[0] == 1 {
-		head = 12 // and a parameter
+		g.writeRuns(w, runs)
 	}
-	if len(p) < head+4 || int64(be.Uint32(p[head:]))*8 > int64(len(p)-head-4) {
-		return // damaged; groups are advice
-	}
-	t, err := readRuns(box{typ: b.typ, path: b.path, header: 0, raw: p[head-4:]}, false)
-	if err != nil {
-		return
-	}
-	var runs []run
-	for _, r := range c.ranges {
-		for _, v := range sliceRuns(t, false, r.from, r.to) {
-			runs = appendRun(runs, v)
-		}
-	}
-	w.box(b.typ, func() {
-		w.raw(p[:head])
-		w.u32(uint32(len(runs)))
-		for _, r := range runs {
-			w.u32(uint32(r.count))
-			w.u32(uint32(r.value))
-		}
-	})
 }

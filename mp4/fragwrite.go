@@ -1,0 +1,358 @@
+package mp4
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Fragmented is the layout with a moov that describes the tracks and fragments
+// that hold their samples.
+const Fragmented formats.Layout = "fragmented"
+
+// maxStretch is the most bytes of unread fragments in one part of a plan.
+const maxStretch = 8 << 20
+
+// written is one piece of a fragmented clip: a fragment that was written anew,
+// or a stretch of unread ones.
+type written struct {
+	parts []seek.Part
+	size  int64 // of all parts, -1 where it is not known
+	start int64 // presentation time of its earliest sample, by the index's track
+	until int64 // and when it ends
+	sync  bool  // it begins with a sync sample of that track
+}
+
+// planFragmented lays out a fragmented clip: ftyp, moov, an index of what is
+// known, then the fragments, the first and the last cut to samples.
+func (c *clip) planFragmented() (*formats.Plan, error) {
+	c.timescale = c.movieTimescale()
+	pieces, err := c.pieces()
+	if err != nil {
+		return nil, err
+	}
+	w := &builder{}
+	w.raw(c.head)
+	c.writeMoov(w, false, 0)
+	c.writeSegmentIndex(w, pieces)
+	p := &formats.Plan{
+		MediaType: c.mediaType,
+		Requested: c.want,
+		Presented: c.want,
+		Covered:   c.covered(),
+		Parts:     []seek.Part{seek.Literal(w.buf, "header")},
+		Size:      int64(len(w.buf)),
+		Needed:    int64(len(c.head)+len(c.movie.box.raw)) + c.span(),
+		Warnings:  c.warnings,
+	}
+	// Players that honour edit lists in progressive files only show the lead-in
+	// as well.
+	p.Presented = p.Covered
+	for _, piece := range pieces {
+		p.Parts = append(p.Parts, piece.parts...)
+		if p.Size >= 0 && piece.size >= 0 {
+			p.Size += piece.size
+		} else {
+			p.Size = -1
+		}
+	}
+	for _, cut := range c.cuts {
+		p.Tracks = append(p.Tracks, cut.info())
+	}
+	return p, nil
+}
+
+// pieces returns the fragments of the clip in order.
+func (c *clip) pieces() ([]written, error) {
+	var out []written
+	at := int64(0)
+	add := func(w written, err error) error {
+		if err == nil && len(w.parts) > 0 {
+			out = append(out, w)
+			at += max(w.size, 0)
+		}
+		return err
+	}
+	for _, s := range c.sections {
+		var err error
+		if s.hole != nil {
+			for _, w := range c.passOn(s, at) {
+				err = add(w, err)
+			}
+		} else {
+			err = add(c.writeFragment(s))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// section is a fragment of the source whose samples are known, or a stretch of
+// unread ones.
+type section struct {
+	number  uint32               // sequence number in the clip
+	samples map[*cut]sampleRange // of the fragment
+	hole    *seek.Range          // of unread fragments
+	info    *seek.Info           // the resource they are in
+	tracks  map[uint32]*cut      // by their IDs in that resource
+	data    func(chunk) []byte   // the bytes of samples that are in memory; nil: they are in the resource
+}
+
+// writeFragment writes a fragment with those of its samples that the clip
+// delivers.
+func (c *clip) writeFragment(s section) (written, error) {
+	var trafs []traf
+	for _, cut := range c.cuts {
+		r, ok := s.samples[cut]
+		if !ok || len(cut.ranges) == 0 {
+			continue
+		}
+		r.from, r.to = max(r.from, cut.ranges[0].from), min(r.to, cut.ranges[0].to)
+		if r.from >= r.to {
+			continue
+		}
+		chunks, err := cut.track.tables.chunksOf(r.from, r.to)
+		if err != nil {
+			return written{}, err
+		}
+		t := traf{cut: cut, samples: r}
+		for _, ch := range chunks {
+			t.chunks = append(t.chunks, placed{chunk: ch})
+		}
+		trafs = append(trafs, t)
+	}
+	if len(trafs) == 0 {
+		return written{}, nil
+	}
+	var all []*placed
+	for i := range trafs {
+		for j := range trafs[i].chunks {
+			all = append(all, &trafs[i].chunks[j])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *placed) int { return cmp.Compare(a.offset, b.offset) })
+	var media int64
+	for _, ch := range all {
+		ch.at = media
+		media += ch.size
+	}
+	if size := s.info.Size; size >= 0 && s.data == nil {
+		for _, ch := range all {
+			if ch.offset+ch.size > size {
+				return written{}, trafs[0].cut.track.outside(ch.chunk, size)
+			}
+		}
+		if media > size {
+			return written{}, c.movie.box.damaged(0, "the samples of a fragment overlap: %d bytes out of a file of %d", media, size)
+		}
+	}
+	head := c.moof(s, trafs, media)
+	out := written{parts: []seek.Part{seek.Literal(head, "moof")}, size: int64(len(head)) + media}
+	for _, ch := range all {
+		out.parts = append(out.parts, c.mediaPart(s, ch.chunk))
+		c.chunks = append(c.chunks, *ch)
+	}
+	out.parts = joinParts(out.parts)
+	out.start, out.until, out.sync = c.times(trafs)
+	return out, nil
+}
+
+// mediaPart is the part with the samples of a chunk.
+func (c *clip) mediaPart(s section, ch chunk) seek.Part {
+	if s.data != nil {
+		return seek.Literal(s.data(ch), "samples")
+	}
+	return seek.Bytes(s.info, seek.Range{Offset: ch.offset, Length: ch.size}, "samples")
+}
+
+// joinParts joins ranges that follow one another, and leaves out empty parts.
+func joinParts(parts []seek.Part) []seek.Part {
+	var out []seek.Part
+	for _, p := range parts {
+		if p.Size == 0 {
+			continue
+		}
+		if n := len(out) - 1; n >= 0 && p.Resource != nil && out[n].Resource == p.Resource && out[n].Rewrite == nil && out[n].End() == p.Offset {
+			out[n].Length += p.Length
+			out[n].Size += p.Size
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// traf is a track's share of a fragment that is being written.
+type traf struct {
+	cut     *cut
+	samples sampleRange
+	chunks  []placed
+}
+
+// moof writes a fragment's moof and the header of its mdat.
+func (c *clip) moof(s section, trafs []traf, media int64) []byte {
+	mdat := mdatHeader(media)
+	var w builder
+	for range 2 { // the second time, its own length is known
+		start := int64(len(w.buf) + len(mdat))
+		w.buf = nil
+		w.box("moof", func() {
+			w.full("mfhd", 0, 0, func() { w.u32(s.number) })
+			for i := range trafs {
+				w.box("traf", func() { trafs[i].write(&w, start) })
+			}
+		})
+	}
+	w.raw(mdat)
+	return w.buf
+}
+
+// write writes the boxes of a traf whose samples are in an mdat that begins at
+// start, from the moof on.
+func (t *traf) write(w *builder, start int64) {
+	w.full("tfhd", 0, tfhdBaseIsMoof|tfhdDescription, func() {
+		w.u32(t.cut.id())
+		w.u32(t.chunks[0].description)
+	})
+	w.full("tfdt", 1, 0, func() { w.u64(uint64(t.cut.decodeInFragments(t.samples.from))) })
+	t.writeGroups(w)
+	s := t.cut.track.tables
+	sample := t.samples.from
+	for _, ch := range t.chunks {
+		w.full("trun", 1, trunDataOffset|trunDuration|trunSize|trunFlags|trunOffset, func() {
+			w.u32(uint32(ch.samples))
+			w.u32(uint32(start + ch.at))
+			for i := sample; i < sample+ch.samples; i++ {
+				w.u32(uint32(s.duration(i) - s.gaps[i]))
+				w.u32(uint32(s.size(i)))
+				w.u32(s.flags(i))
+				w.u32(uint32(s.offset(i)))
+			}
+		})
+		sample += ch.samples
+	}
+	if s.aux != nil {
+		s.aux.write(w, []sampleRange{t.samples}, func(at int) int64 { return int64(at) })
+	}
+}
+
+// flags returns a sample's flags as fragments have them.
+func (s *sampleTables) flags(sample int64) uint32 {
+	var flags uint32
+	if sample < int64(len(s.depends)) {
+		flags = uint32(s.depends[sample]) << 20
+	}
+	if !s.isSync(sample) {
+		flags |= sampleNonSync
+	}
+	return flags
+}
+
+// writeGroups writes the groups of the traf's samples; descriptions that the
+// moov does not have stand in the traf.
+func (t *traf) writeGroups(w *builder) {
+	for _, g := range t.cut.track.tables.groups {
+		runs := g.runsOf(t.samples.from, t.samples.to)
+		if !named(runs) {
+			continue
+		}
+		common := 0
+		if in := t.cut.track.common.group(g.typ); in != nil {
+			common = len(in.entries)
+		}
+		if common < len(g.entries) {
+			g.writeDescriptions(w, g.entries[common:])
+		}
+		for i, r := range runs {
+			if int(r.value) > common {
+				runs[i].value = r.value - int64(common) + localGroup
+			}
+		}
+		g.writeRuns(w, runs)
+	}
+}
+
+// times returns when the samples of a fragment present, by the index's track.
+func (c *clip) times(trafs []traf) (start, until int64, sync bool) {
+	main := c.mainCut()
+	for _, t := range trafs {
+		if t.cut != main {
+			continue
+		}
+		s := main.track.tables
+		start, until = math.MaxInt64, math.MinInt64
+		for i := t.samples.from; i < t.samples.to; i++ {
+			at := main.decodeInFragments(i) + s.offset(i)
+			start, until = min(start, at), max(until, at+s.duration(i)-s.gaps[i])
+		}
+		return start, until, s.isSync(t.samples.from)
+	}
+	return 0, 0, false
+}
+
+// mainCut is the cut whose times an index gives: the first of pictures, or the
+// first.
+func (c *clip) mainCut() *cut {
+	for _, cut := range c.cuts {
+		if cut.track.kind == formats.Video {
+			return cut
+		}
+	}
+	return c.cuts[0]
+}
+
+// passOn returns a stretch of unread fragments, which begins at so many bytes
+// behind the clip's header, as parts of bounded size where an index tells where
+// fragments begin.
+func (c *clip) passOn(s section, at int64) []written {
+	r := Rebase{Number: s.number}
+	for id, cut := range s.tracks {
+		r.Tracks = append(r.Tracks, RebasedTrack{From: id, To: cut.id(), Delta: cut.delta()})
+	}
+	slices.SortFunc(r.Tracks, func(a, b RebasedTrack) int { return cmp.Compare(a.From, b.From) })
+	part := seek.Bytes(s.info, *s.hole, "fragments")
+	part.Rewrite = r
+	if s.hole.Length < 0 {
+		part.Size = -1
+	}
+	return []written{{parts: []seek.Part{part}, size: part.Size}}
+}
+
+// writeSegmentIndex writes a sidx over the pieces of the clip, as far as their
+// sizes and times are known.
+func (c *clip) writeSegmentIndex(w *builder, pieces []written) {
+	main := c.mainCut()
+	for i := range pieces {
+		p := &pieces[i]
+		if p.size < 0 || p.size > math.MaxInt32 {
+			return
+		}
+		if p.until == 0 && i > 0 { // unread, or without the index's track
+			p.start, p.until, p.sync = pieces[i-1].until, pieces[i-1].until, true
+		}
+		if i > 0 {
+			pieces[i-1].until = p.start
+		}
+	}
+	w.full("sidx", 1, 0, func() {
+		w.u32(main.id())
+		w.u32(uint32(main.track.timescale))
+		w.u64(uint64(max(0, pieces[0].start)))
+		w.u64(0)
+		w.u32(uint32(len(pieces)))
+		for _, p := range pieces {
+			w.u32(uint32(p.size))
+			w.u32(uint32(max(0, p.until-p.start)))
+			if p.sync {
+				w.u32(1<<31 | 1<<28) // starts with a SAP of type 1
+			} else {
+				w.u32(0)
+			}
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package mp4
+
+import (
+	"context"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+)
+
+// spread is the fragments that were read for an interval: those at its
+// beginning, and where there are too many, those at its end.
+type spread struct {
+	head, tail []*moof
+	hole       *hole // between head and tail; nil: there is nothing between
+	first      bool  // head begins with the file's first fragment
+	last       bool  // the file's last fragment was read
+	run        placeRun
+}
+
+// all returns the fragments in the order of the file.
+func (s *spread) all() []*moof { return sorted(append(append([]*moof(nil), s.head...), s.tail...)) }
+
+// locator finds fragments by time.
+type locator interface {
+	// find reads the fragments of the given tracks for the media that they
+	// need.
+	find(ctx context.Context, tracks []*track, need needs) (*spread, error)
+	// earlier reads n more fragments before those of s, later one behind.
+	earlier(ctx context.Context, s *spread, n int) (*spread, error)
+	later(ctx context.Context, s *spread) (*spread, error)
+}
+
+// needs tells what of a track's media is needed, in composition time.
+type needs func(*track) (from, to int64, ok bool)
+
+// inSeconds is needs in seconds.
+func (n needs) inSeconds(t *track) (from, to fragment.Time, ok bool) {
+	a, b, ok := n(t)
+	return fragment.Ticks(a, t.timescale), fragment.Ticks(b, t.timescale), ok
+}
+
+// Limits on how far around a time fragments are looked for that the index does
+// not name, because tracks are not in step or a fragment begins without a sync
+// sample.
+const (
+	maxEarlier = 8 // times, each time twice as many
+	maxLater   = 4
+)
+
+// far is an end beyond any medium.
+var far = fragment.Ticks(maxTicks, 1)
+
+// resolve returns a view of a fragmented file that holds what the tracks need
+// for an interval, and the interval, clamped.
+func (f *file) resolve(ctx context.Context, want fragment.Interval, chosen []*track) (*view, error) {
+	if want.Open {
+		want = fragment.Between(want.Start, far)
+	}
+	m := f.movie
+	need := needs(func(t *track) (from, to int64, ok bool) { return m.needs(t, want) })
+	s, err := f.locator.find(ctx, chosen, need)
+	if err != nil {
+		return nil, err
+	}
+	n, more := 1, 0
+	for range maxEarlier + maxLater {
+		tables, spans, err := m.gather(chosen, s.all(), s.first, f.limits.Entries)
+		if err != nil {
+			return nil, err
+		}
+		early, late := false, false
+		for t, table := range tables {
+			from, to, ok := need(t)
+			early = early || ok && !s.first && t.short(table, from)
+			late = late || ok && !s.last && t.late(table, to)
+		}
+		switch {
+		case early:
+			if s, err = f.locator.earlier(ctx, s, n); err != nil {
+				return nil, err
+			}
+			n *= 2
+			continue
+		case late && more < maxLater:
+			more++
+			if s, err = f.locator.later(ctx, s); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		return f.viewOfSpread(s, tables, spans, want)
+	}
+	return nil, unsupported("moof", s.head[0].box.off, "choose an earlier beginning", "no sync sample in the fragments before the interval")
+}
+
+// viewOfSpread makes a view of the fragments that were read.
+func (f *file) viewOfSpread(s *spread, tables map[*track]*sampleTables, spans map[*track][]sampleRange, want fragment.Interval) (*view, error) {
+	v := &view{movie: f.movie.viewOf(tables, !s.last), fragments: s.all(), hole: s.hole, spans: map[uint32][]sampleRange{}}
+	for t, list := range spans {
+		v.spans[t.id] = list
+	}
+	if s.last {
+		length := fragment.Time{}
+		for t := range tables {
+			length = length.Max(v.presentation(v.track(t.id)))
+		}
+		if !want.Start.Less(length) {
+			return nil, &formats.PastEndError{Start: want.Start, Duration: length}
+		}
+		want = want.Clamp(length)
+	}
+	v.want = want
+	return v, nil
+}
+
+// indexed finds fragments by an index that tells their places.
+type indexed struct {
+	file *file
+	// index returns the places for media between two times in seconds.
+	index func(ctx context.Context, from, to fragment.Time) (*placeIndex, error)
+}
+
+// placeRun is which places of an index a spread has read: [from, headEnd) and
+// [tailStart, end).
+type placeRun struct {
+	index          *placeIndex
+	from, headEnd  int
+	tailStart, end int
+}
+
+var _ locator = (*indexed)(nil)
+
+func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*spread, error) {
+	from, to := far, fragment.Time{}
+	for _, t := range tracks {
+		if a, b, ok := need.inSeconds(t); ok {
+			from, to = from.Min(a), to.Max(b)
+		}
+	}
+	index, err := x.index(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	first, last := index.around(tracks, need.inSeconds)
+	if last < first {
+		return nil, damaged("moov", x.file.movie.box.off, "an index without fragments")
+	}
+	run := placeRun{index, first, last, last, last + 1}
+	if last-first >= maxFragments {
+		run.headEnd = first + 1
+	}
+	return x.read(ctx, run)
+}
+
+// read reads the places of a run.
+func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
+	head, tail := run.index.places[run.from:run.headEnd], run.index.places[run.tailStart:run.end]
+	fragments, err := x.file.readPlaces(ctx, append(append([]place(nil), head...), tail...))
+	if err != nil {
+		return nil, err
+	}
+	s := &spread{head: fragments, first: run.from == 0, last: run.end == len(run.index.places), run: run}
+	if len(fragments) == 0 {
+		return nil, damaged("", head[0].start, "no fragment where the index has one")
+	}
+	if run.headEnd == run.tailStart {
+		return s, nil
+	}
+	n := 0
+	for n < len(fragments) && fragments[n].box.off < tail[0].start {
+		n++
+	}
+	s.head, s.tail = fragments[:n], fragments[n:]
+	s.hole = &hole{
+		before: n, start: head[len(head)-1].end, end: tail[0].start,
+		places: run.index.places[run.headEnd:run.tailStart],
+	}
+	return s, nil
+}
+
+func (x *indexed) earlier(ctx context.Context, s *spread, n int) (*spread, error) {
+	run := s.run
+	run.from = max(0, run.from-n)
+	return x.read(ctx, run)
+}
+
+func (x *indexed) later(ctx context.Context, s *spread) (*spread, error) {
+	run := s.run
+	run.end = min(run.end+1, len(run.index.places))
+	return x.read(ctx, run)
+}

@@ -1,0 +1,92 @@
+package mp4
+
+import (
+	"context"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// tailBytes is how much of a file's end is looked at for an index.
+const tailBytes = 64 << 10
+
+// accessPoint is an entry of a tfra: a sync sample and the moof that has it.
+type accessPoint struct {
+	time int64 // in the track's timescale
+	moof int64
+}
+
+// findMfra reads the movie fragment random access box, which the last 16 bytes
+// of the file lead to (ISO/IEC 14496-12 sections 8.8.9 to 8.8.11). Found is
+// false where there is none or it cannot be believed.
+func (f *file) findMfra(ctx context.Context) (points map[uint32][]accessPoint, start int64, found bool, err error) {
+	size := f.window.Info().Size
+	if size < 24 {
+		return nil, 0, false, nil
+	}
+	at := max(0, size-tailBytes)
+	tail, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: size - at}, seek.Tail, "")
+	if err != nil || len(tail) < 16 {
+		return nil, 0, false, err
+	}
+	mfro := tail[len(tail)-16:]
+	if string(mfro[4:8]) != "mfro" {
+		return nil, 0, false, nil
+	}
+	length := int64(be.Uint32(mfro[12:]))
+	if length < 24 || length > size || length > f.limits.Index {
+		return nil, 0, false, nil
+	}
+	start = size - length
+	raw, err := f.window.ReadRange(ctx, seek.Range{Offset: start, Length: length}, seek.Index, "mfra")
+	if err != nil {
+		return nil, 0, false, err
+	}
+	typ, header, n, ok := readHeader(raw)
+	if !ok || typ != "mfra" || n != length || int64(len(raw)) != length {
+		return nil, 0, false, nil
+	}
+	points, err = readAccessPoints(box{typ: typ, off: start, header: header, raw: raw, path: "mfra"}, start)
+	return points, start, len(points) > 0, err
+}
+
+// readAccessPoints reads the tfra boxes of an mfra that stands at start.
+func readAccessPoints(mfra box, start int64) (map[uint32][]accessPoint, error) {
+	out := map[uint32][]accessPoint{}
+	for c, err := range mfra.children() {
+		if err != nil {
+			return nil, err
+		}
+		if c.typ != "tfra" || len(out) >= maxTracks {
+			continue
+		}
+		p := c.payload()
+		if len(p) < 16 {
+			return nil, c.damaged(0, "cut off")
+		}
+		wide := p[0] == 1
+		id, sizes, n := be.Uint32(p[4:]), be.Uint32(p[8:]), int64(be.Uint32(p[12:]))
+		fields := 8
+		if wide {
+			fields = 16
+		}
+		stride := fields + int(sizes>>4&3) + int(sizes>>2&3) + int(sizes&3) + 3
+		if p = p[16:]; n > int64(len(p)/stride) {
+			return nil, c.damaged(12, "%d entries do not fit into its %d bytes", n, len(c.raw))
+		}
+		last := accessPoint{-1, -1}
+		for ; n > 0; n, p = n-1, p[stride:] {
+			a := accessPoint{int64(be.Uint32(p)), int64(be.Uint32(p[4:]))}
+			if wide {
+				a = accessPoint{int64(be.Uint64(p)), int64(be.Uint64(p[8:]))}
+			}
+			if a.time < last.time || a.moof < last.moof || a.time > maxTicks || a.moof >= start {
+				return nil, c.damaged(16, "its entries are not in order or lead out of the file")
+			}
+			if a.moof != last.moof {
+				out[id] = append(out[id], a)
+			}
+			last = a
+		}
+	}
+	return out, nil
+}

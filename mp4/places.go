@@ -1,0 +1,240 @@
+package mp4
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// place is a stretch of the file that an index tells of: one fragment or a few.
+type place struct{ start, end int64 }
+
+// timed is when the media of a track begins in a place, as an index says.
+type timed struct {
+	time  fragment.Time // seconds on the media's own timeline
+	place int
+}
+
+// placeIndex says where the fragments of a file are, and when.
+type placeIndex struct {
+	places []place            // in the order of the file
+	times  map[uint32][]timed // by track, ascending; not all tracks need have one
+	end    fragment.Time      // of the media, where it is known
+	known  bool
+}
+
+// placesOfSidx makes a place index of segment indices, one for each track.
+func placesOfSidx(roots []*segmentIndex) *placeIndex {
+	x := &placeIndex{times: map[uint32][]timed{}}
+	type start struct {
+		reference
+		root *segmentIndex
+	}
+	var all []start
+	for _, s := range roots {
+		for _, r := range s.references {
+			if !r.index && r.size > 0 {
+				all = append(all, start{r, s})
+			}
+		}
+		x.end, x.known = x.end.Max(s.duration()), true
+	}
+	slices.SortStableFunc(all, func(a, b start) int { return cmp.Compare(a.offset, b.offset) })
+	for _, s := range all {
+		n := len(x.places)
+		if n == 0 || x.places[n-1].start != s.offset {
+			x.places = append(x.places, place{s.offset, s.offset + s.size})
+			n++
+		}
+		x.places[n-1].end = max(x.places[n-1].end, s.offset+s.size)
+		x.times[s.root.track] = append(x.times[s.root.track], timed{fragment.Ticks(s.start, s.root.timescale), n - 1})
+	}
+	return x
+}
+
+// placesOfMfra makes a place index of random access points. Each place ends
+// where the next begins, the last at end.
+func placesOfMfra(points map[uint32][]accessPoint, m *movie, end int64) *placeIndex {
+	x := &placeIndex{times: map[uint32][]timed{}}
+	var starts []int64
+	for _, list := range points {
+		for _, p := range list {
+			starts = append(starts, p.moof)
+		}
+	}
+	slices.Sort(starts)
+	starts = slices.Compact(starts)
+	for i, s := range starts {
+		until := end
+		if i+1 < len(starts) {
+			until = starts[i+1]
+		}
+		x.places = append(x.places, place{s, until})
+	}
+	for id, list := range points {
+		t := m.track(id)
+		if t == nil {
+			continue
+		}
+		for _, p := range list {
+			i, _ := slices.BinarySearch(starts, p.moof)
+			x.times[id] = append(x.times[id], timed{fragment.Ticks(p.time, t.timescale), i})
+		}
+	}
+	return x
+}
+
+// around returns which places hold [from, to) of the given tracks: from the one
+// that begins at or before from to the one that begins before to. Tracks
+// without times of their own are where the others are.
+func (x *placeIndex) around(tracks []*track, need func(*track) (from, to fragment.Time, ok bool)) (first, last int) {
+	first, last = len(x.places), -1
+	look := func(list []timed, from, to fragment.Time) {
+		i := sort.Search(len(list), func(i int) bool { return from.Less(list[i].time) })
+		j := sort.Search(len(list), func(i int) bool { return !list[i].time.Less(to) })
+		first = min(first, list[max(0, i-1)].place)
+		last = max(last, list[max(0, j-1)].place)
+	}
+	for _, t := range tracks {
+		from, to, ok := need(t)
+		if !ok {
+			continue
+		}
+		if list := x.times[t.id]; len(list) > 0 {
+			look(list, from, to)
+			continue
+		}
+		if list := x.main(); len(list) > 0 {
+			look(list, from, to)
+		}
+	}
+	return first, last
+}
+
+// main is the longest list of times.
+func (x *placeIndex) main() []timed {
+	var out []timed
+	var of uint32
+	for id, list := range x.times {
+		if len(list) > len(out) || len(list) == len(out) && id < of {
+			out, of = list, id
+		}
+	}
+	return out
+}
+
+// walker reads the fragments between two offsets.
+type walker struct {
+	at, end   int64
+	want      int64 // bytes of the next read
+	fragments []*moof
+	done      bool
+}
+
+// Limits on reading fragments.
+const (
+	maxFragments = 64       // that are read for one clip; more are passed on unread
+	moofGuess    = 16 << 10 // bytes read of a moof whose size is not known
+	maxMoof      = 16 << 20 // bytes of a moof
+	maxWalk      = 4096     // boxes in a place
+)
+
+// readPlaces reads the fragments in places, all places at once. A place with
+// more than one fragment takes a round for each.
+func (f *file) readPlaces(ctx context.Context, places []place) ([]*moof, error) {
+	walkers := make([]*walker, len(places))
+	for i, p := range places {
+		walkers[i] = &walker{at: p.start, end: p.end, want: f.moofGuess()}
+	}
+	for round := 0; ; round++ {
+		var open []*walker
+		var requests []seek.Request
+		for _, w := range walkers {
+			if w.done {
+				continue
+			}
+			open = append(open, w)
+			r := seek.Range{Offset: w.at, Length: w.want}
+			if w.end >= 0 {
+				r.Length = min(r.Length, w.end-w.at)
+			}
+			requests = append(requests, seek.Request{Range: r, Purpose: seek.Index, Note: "moof"})
+		}
+		if len(open) == 0 {
+			break
+		}
+		if round > 4*maxFragments {
+			return nil, damaged("moof", open[0].at, "more fragments in one place of the index than are read")
+		}
+		got, err := f.window.Read(ctx, requests...)
+		if err != nil {
+			return nil, err
+		}
+		for i, w := range open {
+			if err := w.step(got[i], int64(len(got[i])) < requests[i].Length, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var out []*moof
+	for _, w := range walkers {
+		out = append(out, w.fragments...)
+	}
+	return out, nil
+}
+
+// moofGuess is how many bytes a moof is likely to take: somewhat more than the
+// file's first.
+func (f *file) moofGuess() int64 {
+	if f.firstMoof > 0 {
+		return min(f.firstMoof+f.firstMoof/4+256, maxMoof)
+	}
+	return moofGuess
+}
+
+// step goes through the boxes in data, which begin at w.at, as far as they
+// reach. Whole says that the file ends with data.
+func (w *walker) step(data []byte, whole bool, f *file) error {
+	w.want = f.moofGuess()
+	for range maxWalk {
+		if w.end >= 0 && w.at >= w.end {
+			w.done = true
+			return nil
+		}
+		typ, header, size, ok := readHeader(data)
+		switch {
+		case !ok && len(data) >= headerBytes, size == 0 && ok:
+			return damaged(printable(typ), w.at, "box size smaller than its header")
+		case !ok: // too short for a header
+			w.done = whole
+			return nil
+		case size == -1:
+			w.done = true
+			return nil
+		case typ == "moof" && size > maxMoof:
+			return damaged("moof", w.at, "%d bytes long", size)
+		case typ == "moof" && size > int64(len(data)):
+			if whole || w.end >= 0 && w.at+size > w.end {
+				return damaged("moof", w.at, "cut off after %d of %d bytes", len(data), size)
+			}
+			w.want = size + headerBytes
+			return nil
+		case typ == "moof":
+			fr, err := readFragment(box{typ: typ, off: w.at, header: header, raw: data[:size], path: "moof"}, f.movie.fragmentDefaultsOf())
+			if err != nil {
+				return err
+			}
+			w.fragments = append(w.fragments, fr)
+		}
+		if w.at+size < w.at {
+			return damaged(printable(typ), w.at, "box size wraps around")
+		}
+		w.at += size
+		data = data[min(size, int64(len(data))):]
+	}
+	return damaged("", w.at, "more than %d boxes between fragments", maxWalk)
+}
