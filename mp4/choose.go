@@ -68,11 +68,7 @@ func (t *track) mediaEnd() int64 {
 	case s.ctts == nil || s.count == 0:
 		return s.end()
 	}
-	// The last to be presented is among the last to be decoded.
-	end := int64(math.MinInt64)
-	for i := s.count - 1; i >= max(0, s.count-maxReorder); i-- {
-		end = max(end, s.compose(i)+s.duration(i))
-	}
+	_, end, _ := s.span(sampleRange{max(0, s.count-maxReorder), s.count})
 	return end
 }
 
@@ -103,10 +99,11 @@ type cut struct {
 	// interval's beginning is shown from there on, in every player.
 	trimStart, trimEnd int64
 
-	base     int64  // decode time that is 0 in a fragmented clip, in the track's timescale
-	original bool   // but there 0 is 0
-	newID    uint32 // the track's ID in the clip, where it is another
-	source   int    // which of several sources the track is of
+	want     fragment.Interval // on the track's own timeline
+	base     int64             // decode time that is 0 in a fragmented clip, in the track's timescale
+	original bool              // but there 0 is 0
+	newID    uint32            // the track's ID in the clip, where it is another
+	source   int               // which of several sources the track is of
 }
 
 // id is the track's ID in the clip.
@@ -365,15 +362,17 @@ func (c *cut) decodeInClip(sample int64) int64 {
 // covered returns what the samples of the cut span on the presentation's
 // timeline.
 func (c *cut) covered() fragment.Interval {
-	var out fragment.Interval
+	out := c.want
 	s := c.track.tables
 	for i, p := range c.pieces {
-		lead := fragment.Ticks(p.from-s.compose(p.samples.from)*c.refine, c.timescale())
-		last := p.samples.to - 1
-		trail := fragment.Ticks((s.compose(last)+s.duration(last))*c.refine-p.to, c.timescale())
-		start, end := p.start.Sub(lead.Max(fragment.Time{})), p.end
-		if !p.still {
-			end = end.Add(trail.Max(fragment.Time{}))
+		start, end := p.start, p.end
+		if first, last, ok := s.span(p.samples); ok {
+			lead := fragment.Ticks(p.from-first*c.refine, c.timescale())
+			trail := fragment.Ticks(last*c.refine-p.to, c.timescale())
+			start = start.Sub(lead.Max(fragment.Time{}))
+			if !p.still {
+				end = end.Add(trail.Max(fragment.Time{}))
+			}
 		}
 		if i == 0 {
 			out = fragment.Between(start, end)
@@ -382,4 +381,17 @@ func (c *cut) covered() fragment.Interval {
 		out = fragment.Between(out.Start.Min(start), out.End.Max(end))
 	}
 	return out
+}
+
+// span returns when the first of some samples is presented, and when the last
+// ends, in composition time.
+func (s *sampleTables) span(r sampleRange) (first, last int64, ok bool) {
+	first, last = math.MaxInt64, math.MinInt64
+	for i := r.from; i < min(r.to, r.from+maxReorder); i++ {
+		first = min(first, s.compose(i))
+	}
+	for i := r.to - 1; i >= max(r.from, r.to-maxReorder); i-- {
+		last = max(last, s.compose(i)+s.duration(i))
+	}
+	return first, last, r.from < r.to
 }

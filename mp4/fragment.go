@@ -43,6 +43,8 @@ type moof struct {
 	box    box
 	number uint32 // mfhd's sequence number
 	trafs  []trackFragment
+
+	segment int // in a list of segments; 0 in a file
 }
 
 // trackFragment is one traf: the samples of a track in a fragment.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -59,6 +60,7 @@ func (c *clip) planFragmented() (*formats.Plan, error) {
 			p.Size = -1
 		}
 	}
+	settle(p.Parts, 0)
 	for _, cut := range c.cuts {
 		p.Tracks = append(p.Tracks, cut.info())
 	}
@@ -68,25 +70,17 @@ func (c *clip) planFragmented() (*formats.Plan, error) {
 // pieces returns the fragments of the clip in order.
 func (c *clip) pieces() ([]written, error) {
 	var out []written
-	at := int64(0)
-	add := func(w written, err error) error {
-		if err == nil && len(w.parts) > 0 {
-			out = append(out, w)
-			at += max(w.size, 0)
-		}
-		return err
-	}
 	for _, s := range c.sections {
-		var err error
+		write := c.writeFragment
 		if s.hole != nil {
-			for _, w := range c.passOn(s, at) {
-				err = add(w, err)
-			}
-		} else {
-			err = add(c.writeFragment(s))
+			write = c.passOn
 		}
+		w, err := write(s)
 		if err != nil {
 			return nil, err
+		}
+		if len(w.parts) > 0 {
+			out = append(out, w)
 		}
 	}
 	return out, nil
@@ -95,12 +89,14 @@ func (c *clip) pieces() ([]written, error) {
 // section is a fragment of the source whose samples are known, or a stretch of
 // unread ones.
 type section struct {
-	number  uint32               // sequence number in the clip
-	samples map[*cut]sampleRange // of the fragment
-	hole    *seek.Range          // of unread fragments
-	info    *seek.Info           // the resource they are in
-	tracks  map[uint32]*cut      // by their IDs in that resource
-	data    func(chunk) []byte   // the bytes of samples that are in memory; nil: they are in the resource
+	number  uint32                  // sequence number in the clip
+	samples map[*cut]sampleRange    // of the fragment
+	segment int                     // in a list of segments
+	hole    *seek.Range             // of unread fragments
+	info    *seek.Info              // the resource they are in
+	tracks  map[uint32]*cut         // by their IDs in that resource
+	start   fragment.Time           // orders the sections of several sources
+	data    func(seek.Range) []byte // the bytes of samples that are in memory; nil: they are in the resource
 }
 
 // writeFragment writes a fragment with those of its samples that the clip
@@ -141,7 +137,7 @@ func (c *clip) writeFragment(s section) (written, error) {
 		ch.at = media
 		media += ch.size
 	}
-	if size := s.info.Size; size >= 0 && s.data == nil {
+	if size := s.info.Size; size >= 0 {
 		for _, ch := range all {
 			if ch.offset+ch.size > size {
 				return written{}, trafs[0].cut.track.outside(ch.chunk, size)
@@ -154,7 +150,7 @@ func (c *clip) writeFragment(s section) (written, error) {
 	head := c.moof(s, trafs, media)
 	out := written{parts: []seek.Part{seek.Literal(head, "moof")}, size: int64(len(head)) + media}
 	for _, ch := range all {
-		out.parts = append(out.parts, c.mediaPart(s, ch.chunk))
+		out.parts = append(out.parts, s.media(seek.Range{Offset: ch.offset, Length: ch.size})...)
 		c.chunks = append(c.chunks, *ch)
 	}
 	out.parts = joinParts(out.parts)
@@ -162,12 +158,17 @@ func (c *clip) writeFragment(s section) (written, error) {
 	return out, nil
 }
 
-// mediaPart is the part with the samples of a chunk.
-func (c *clip) mediaPart(s section, ch chunk) seek.Part {
+// media returns the parts with a range of samples: what is in memory, and the
+// rest.
+func (s *section) media(at seek.Range) []seek.Part {
+	var out []seek.Part
 	if s.data != nil {
-		return seek.Literal(s.data(ch), "samples")
+		if have := s.data(at); len(have) > 0 {
+			out = append(out, seek.Literal(have, "samples"))
+			at.Offset, at.Length = at.Offset+int64(len(have)), at.Length-int64(len(have))
+		}
 	}
-	return seek.Bytes(s.info, seek.Range{Offset: ch.offset, Length: ch.size}, "samples")
+	return append(out, seek.Bytes(s.info, at, "samples"))
 }
 
 // joinParts joins ranges that follow one another, and leaves out empty parts.
@@ -306,21 +307,37 @@ func (c *clip) mainCut() *cut {
 	return c.cuts[0]
 }
 
-// passOn returns a stretch of unread fragments, which begins at so many bytes
-// behind the clip's header, as parts of bounded size where an index tells where
-// fragments begin.
-func (c *clip) passOn(s section, at int64) []written {
+// passOn returns a stretch of unread fragments.
+func (c *clip) passOn(s section) (written, error) {
 	r := Rebase{Number: s.number}
 	for id, cut := range s.tracks {
 		r.Tracks = append(r.Tracks, RebasedTrack{From: id, To: cut.id(), Delta: cut.delta()})
 	}
 	slices.SortFunc(r.Tracks, func(a, b RebasedTrack) int { return cmp.Compare(a.From, b.From) })
+	if s.data != nil { // in memory
+		raw, err := r.apply(s.data(*s.hole))
+		return written{parts: []seek.Part{seek.Literal(raw, "fragments")}, size: int64(len(raw))}, err
+	}
 	part := seek.Bytes(s.info, *s.hole, "fragments")
 	part.Rewrite = r
 	if s.hole.Length < 0 {
 		part.Size = -1
 	}
-	return []written{{parts: []seek.Part{part}, size: part.Size}}
+	return written{parts: []seek.Part{part}, size: part.Size}, nil
+}
+
+// settle tells the parts that are rewritten where they come to stand in the
+// clip, of which the parts before them have the given size.
+func settle(parts []seek.Part, at int64) {
+	for i := range parts {
+		if r, ok := parts[i].Rewrite.(Rebase); ok && at >= 0 {
+			r.Moved = at - parts[i].Offset
+			parts[i].Rewrite = r
+		}
+		if at += parts[i].Size; parts[i].Size < 0 {
+			return // nothing behind can be placed
+		}
+	}
 }
 
 // writeSegmentIndex writes a sidx over the pieces of the clip, as far as their

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // spread is the fragments that were read for an interval: those at its
@@ -50,21 +51,27 @@ const (
 // far is an end beyond any medium.
 var far = fragment.Ticks(maxTicks, 1)
 
-// resolve returns a view of a fragmented file that holds what the tracks need
-// for an interval, and the interval, clamped.
-func (f *file) resolve(ctx context.Context, want fragment.Interval, chosen []*track) (*view, error) {
+// resolver makes views of fragmented media.
+type resolver struct {
+	movie   *movie
+	locator locator
+	limit   int64 // samples of a track
+}
+
+// resolve returns a view that holds what the tracks need for an interval.
+func (r *resolver) resolve(ctx context.Context, want fragment.Interval, chosen []*track) (*view, error) {
 	if want.Open {
 		want = fragment.Between(want.Start, far)
 	}
-	m := f.movie
+	m := r.movie
 	need := needs(func(t *track) (from, to int64, ok bool) { return m.needs(t, want) })
-	s, err := f.locator.find(ctx, chosen, need)
+	s, err := r.locator.find(ctx, chosen, need)
 	if err != nil {
 		return nil, err
 	}
 	n, more := 1, 0
 	for range maxEarlier + maxLater {
-		tables, spans, err := m.gather(chosen, s.all(), s.first, f.limits.Entries)
+		tables, spans, err := m.gather(chosen, s.all(), s.first, r.limit)
 		if err != nil {
 			return nil, err
 		}
@@ -76,26 +83,26 @@ func (f *file) resolve(ctx context.Context, want fragment.Interval, chosen []*tr
 		}
 		switch {
 		case early:
-			if s, err = f.locator.earlier(ctx, s, n); err != nil {
+			if s, err = r.locator.earlier(ctx, s, n); err != nil {
 				return nil, err
 			}
 			n *= 2
 			continue
 		case late && more < maxLater:
 			more++
-			if s, err = f.locator.later(ctx, s); err != nil {
+			if s, err = r.locator.later(ctx, s); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		return f.viewOfSpread(s, tables, spans, want)
+		return r.view(s, tables, spans, want)
 	}
 	return nil, unsupported("moof", s.head[0].box.off, "choose an earlier beginning", "no sync sample in the fragments before the interval")
 }
 
-// viewOfSpread makes a view of the fragments that were read.
-func (f *file) viewOfSpread(s *spread, tables map[*track]*sampleTables, spans map[*track][]sampleRange, want fragment.Interval) (*view, error) {
-	v := &view{movie: f.movie.viewOf(tables, !s.last), fragments: s.all(), hole: s.hole, spans: map[uint32][]sampleRange{}}
+// view makes a view of the fragments that were read.
+func (r *resolver) view(s *spread, tables map[*track]*sampleTables, spans map[*track][]sampleRange, want fragment.Interval) (*view, error) {
+	v := &view{movie: r.movie.viewOf(tables, !s.last), fragments: s.all(), hole: s.hole, spans: map[uint32][]sampleRange{}}
 	for t, list := range spans {
 		v.spans[t.id] = list
 	}
@@ -155,7 +162,7 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 // read reads the places of a run.
 func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 	head, tail := run.index.places[run.from:run.headEnd], run.index.places[run.tailStart:run.end]
-	fragments, err := x.file.readPlaces(ctx, append(append([]place(nil), head...), tail...))
+	fragments, err := x.file.reader().read(ctx, append(append([]place(nil), head...), tail...))
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +178,7 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 		n++
 	}
 	s.head, s.tail = fragments[:n], fragments[n:]
-	s.hole = &hole{
-		before: n, start: head[len(head)-1].end, end: tail[0].start,
-		places: run.index.places[run.headEnd:run.tailStart],
-	}
+	s.hole = &hole{n, x.file.stretches(head[len(head)-1].end, tail[0].start, run.index.places[run.headEnd:run.tailStart])}
 	return s, nil
 }
 
@@ -188,4 +192,24 @@ func (x *indexed) later(ctx context.Context, s *spread) (*spread, error) {
 	run := s.run
 	run.end = min(run.end+1, len(run.index.places))
 	return x.read(ctx, run)
+}
+
+// stretches returns [start, end) of the file in pieces of bounded size, cut
+// where an index says that fragments begin.
+func (f *file) stretches(start, end int64, places []place) []stretchOf {
+	info := f.window.Info()
+	var out []stretchOf
+	add := func(end int64) {
+		if start < end {
+			out = append(out, stretchOf{info: &info, Range: seek.Range{Offset: start, Length: end - start}})
+			start = end
+		}
+	}
+	for _, p := range places {
+		if p.start-start >= maxStretch {
+			add(p.start)
+		}
+	}
+	add(end)
+	return out
 }

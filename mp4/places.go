@@ -143,14 +143,31 @@ const (
 	maxWalk      = 4096     // boxes in a place
 )
 
-// readPlaces reads the fragments in places, all places at once. A place with
-// more than one fragment takes a round for each.
-func (f *file) readPlaces(ctx context.Context, places []place) ([]*moof, error) {
+// fragmentReader reads fragments.
+type fragmentReader struct {
+	window   *seek.Window
+	defaults map[uint32]fragmentDefaults
+	guess    int64 // bytes that a moof is likely to take
+}
+
+// reader returns the reader of the file's fragments. A moof is likely to be
+// somewhat larger than the file's first.
+func (f *file) reader() *fragmentReader {
+	r := &fragmentReader{f.window, f.movie.fragmentDefaultsOf(), moofGuess}
+	if f.firstMoof > 0 {
+		r.guess = min(f.firstMoof+f.firstMoof/4+256, maxMoof)
+	}
+	return r
+}
+
+// read reads the fragments in places, all places at once. A place with more
+// than one fragment takes a round for each.
+func (r *fragmentReader) read(ctx context.Context, places []place) ([]*moof, error) {
 	walkers := make([]*walker, len(places))
 	for i, p := range places {
-		walkers[i] = &walker{at: p.start, end: p.end, want: f.moofGuess()}
+		walkers[i] = &walker{at: p.start, end: p.end, want: r.guess}
 	}
-	for round := 0; ; round++ {
+	for range 4 * maxFragments {
 		var open []*walker
 		var requests []seek.Request
 		for _, w := range walkers {
@@ -158,48 +175,36 @@ func (f *file) readPlaces(ctx context.Context, places []place) ([]*moof, error) 
 				continue
 			}
 			open = append(open, w)
-			r := seek.Range{Offset: w.at, Length: w.want}
+			at := seek.Range{Offset: w.at, Length: w.want}
 			if w.end >= 0 {
-				r.Length = min(r.Length, w.end-w.at)
+				at.Length = min(at.Length, w.end-w.at)
 			}
-			requests = append(requests, seek.Request{Range: r, Purpose: seek.Index, Note: "moof"})
+			requests = append(requests, seek.Request{Range: at, Purpose: seek.Index, Note: "moof"})
 		}
 		if len(open) == 0 {
-			break
+			var out []*moof
+			for _, w := range walkers {
+				out = append(out, w.fragments...)
+			}
+			return out, nil
 		}
-		if round > 4*maxFragments {
-			return nil, damaged("moof", open[0].at, "more fragments in one place of the index than are read")
-		}
-		got, err := f.window.Read(ctx, requests...)
+		got, err := r.window.Read(ctx, requests...)
 		if err != nil {
 			return nil, err
 		}
 		for i, w := range open {
-			if err := w.step(got[i], int64(len(got[i])) < requests[i].Length, f); err != nil {
+			if err := w.step(got[i], int64(len(got[i])) < requests[i].Length, r); err != nil {
 				return nil, err
 			}
 		}
 	}
-	var out []*moof
-	for _, w := range walkers {
-		out = append(out, w.fragments...)
-	}
-	return out, nil
-}
-
-// moofGuess is how many bytes a moof is likely to take: somewhat more than the
-// file's first.
-func (f *file) moofGuess() int64 {
-	if f.firstMoof > 0 {
-		return min(f.firstMoof+f.firstMoof/4+256, maxMoof)
-	}
-	return moofGuess
+	return nil, damaged("moof", places[0].start, "more fragments in one place of the index than are read")
 }
 
 // step goes through the boxes in data, which begin at w.at, as far as they
 // reach. Whole says that the file ends with data.
-func (w *walker) step(data []byte, whole bool, f *file) error {
-	w.want = f.moofGuess()
+func (w *walker) step(data []byte, whole bool, r *fragmentReader) error {
+	w.want = r.guess
 	for range maxWalk {
 		if w.end >= 0 && w.at >= w.end {
 			w.done = true
@@ -224,7 +229,7 @@ func (w *walker) step(data []byte, whole bool, f *file) error {
 			w.want = size + headerBytes
 			return nil
 		case typ == "moof":
-			fr, err := readFragment(box{typ: typ, off: w.at, header: header, raw: data[:size], path: "moof"}, f.movie.fragmentDefaultsOf())
+			fr, err := readFragment(box{typ: typ, off: w.at, header: header, raw: data[:size], path: "moof"}, r.defaults)
 			if err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 		original: s.Timeline == formats.Original, fragmented: layout == Fragmented,
 	}
 	for _, t := range chosen {
-		if err := c.add(v, v.track(t.id)); err != nil {
+		if err := c.add(v, v.track(t.id), v.want); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 		return nil, err
 	}
 	if c.fragmented {
-		c.sections = v.sections(c, &info)
+		c.sections = v.sections(c.cuts, &info)
 		return c.planFragmented()
 	}
 	return c.plan()
@@ -64,7 +64,8 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 // view returns what the plan of an interval is made of.
 func (f *file) view(ctx context.Context, want fragment.Interval, chosen []*track) (*view, error) {
 	if f.movie.fragmented {
-		return f.resolve(ctx, want, chosen)
+		r := resolver{f.movie, f.locator, f.limits.Entries}
+		return r.resolve(ctx, want, chosen)
 	}
 	length := f.movie.length()
 	if !want.Start.Less(length) {
@@ -91,14 +92,18 @@ func (v *view) layout(asked formats.Layout, index formats.Index) (formats.Layout
 }
 
 // add adds the cut of a track, if it has anything in the interval.
-func (c *clip) add(v *view, t *track) error {
-	cut := v.choose(t, c.want, !c.fragmented)
-	from, _, ok := v.needs(t, c.want)
-	if len(cut.ranges) == 0 && (v.hole == nil || !ok) {
+func (c *clip) add(v *view, t *track, want fragment.Interval) error {
+	cut := v.choose(t, want, !c.fragmented)
+	from, to, ok := v.needs(t, want)
+	switch {
+	case len(cut.ranges) > 0:
+	case v.hole == nil || !ok:
 		c.warn("track %d has nothing in the interval and is left out", t.id)
 		return nil
+	default: // it may have something among what was not read
+		cut.pieces = []piece{{start: want.Start, end: want.End, from: from, to: to}}
 	}
-	cut.base, cut.original = from, c.original
+	cut.want, cut.base, cut.original = want, from, c.original
 	if n := len(cut.ranges); n > 0 && (v.hole == nil || v.beforeHole(t, cut.ranges[0].from)) {
 		cut.base = t.tables.decode(cut.ranges[0].from)
 		if c.fragmented { // fragments have no place for samples left out
@@ -263,7 +268,7 @@ func (c *clip) span() int64 {
 func (c *clip) covered() fragment.Interval {
 	out := c.want
 	for _, cut := range c.cuts {
-		i := cut.covered()
+		i := cut.covered().Shift(c.want.Start.Sub(cut.want.Start))
 		out = fragment.Between(out.Start.Min(i.Start), out.End.Max(i.End))
 	}
 	return out

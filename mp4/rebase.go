@@ -68,6 +68,11 @@ func (r Rebase) Rewrite(ctx context.Context, in seek.Input, off int64) (io.ReadC
 	return out, nil
 }
 
+// apply returns the new bytes of a stretch that is in memory.
+func (r Rebase) apply(stretch []byte) ([]byte, error) {
+	return io.ReadAll(&rebased{Rebase: r, body: io.NopCloser(bytes.NewReader(stretch)), number: r.Number})
+}
+
 // readInput reads at most n bytes of an input.
 func readInput(ctx context.Context, in seek.Input, at, n int64) ([]byte, error) {
 	if size := in.Size(); size >= 0 {

@@ -1,6 +1,7 @@
 package mp4
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -20,11 +21,17 @@ type view struct {
 	hole      *hole                    // between the fragments, some that were not read
 }
 
-// hole is a stretch of the file with fragments that were not read.
+// hole is where there are fragments that were not read.
 type hole struct {
-	before     int // how many of the fragments lie before it
-	start, end int64
-	places     []place // what an index tells of it; nil where there is none
+	before    int // how many of the fragments that were read lie before it
+	stretches []stretchOf
+}
+
+// stretchOf is a stretch of unread fragments of a resource.
+type stretchOf struct {
+	info    *seek.Info
+	segment int // in a list of segments
+	seek.Range
 }
 
 // viewOf returns a view of some tracks of a movie with the given samples.
@@ -120,10 +127,12 @@ func (t *track) late(s *sampleTables, to int64) bool {
 	return s.count == 0 || s.end()+min(0, least) < to
 }
 
-// sorted returns fragments in the order of the file, each once.
+// sorted returns fragments in order, each once.
 func sorted(fragments []*moof) []*moof {
-	slices.SortFunc(fragments, func(a, b *moof) int { return int(min(1, max(-1, a.box.off-b.box.off))) })
-	return slices.CompactFunc(fragments, func(a, b *moof) bool { return a.box.off == b.box.off })
+	slices.SortFunc(fragments, func(a, b *moof) int {
+		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.box.off, b.box.off))
+	})
+	return slices.CompactFunc(fragments, func(a, b *moof) bool { return a.segment == b.segment && a.box.off == b.box.off })
 }
 
 // beforeHole reports whether a sample of a track lies in the fragments before
@@ -135,51 +144,42 @@ func (v *view) beforeHole(t *track, sample int64) bool {
 
 // sections returns the view's fragments, and what lies between them, for a
 // clip.
-func (v *view) sections(c *clip, info *seek.Info) []section {
+func (v *view) sections(cuts []*cut, info *seek.Info) []section {
 	var out []section
 	base := section{number: 1, samples: map[*cut]sampleRange{}, info: info}
-	for _, cut := range c.cuts { // samples of the moov itself
+	for _, cut := range cuts { // samples of the moov itself
 		if spans := v.spans[cut.track.id]; len(spans) > 0 && spans[0].from > 0 {
 			base.samples[cut] = sampleRange{0, spans[0].from}
 		}
 	}
-	out = append(out, base)
+	if len(base.samples) > 0 {
+		out = append(out, base)
+	}
 	for i, f := range v.fragments {
 		if v.hole != nil && i == v.hole.before {
-			out = append(out, v.stretches(c, info)...)
+			out = append(out, v.stretches(cuts)...)
 		}
-		s := section{number: f.number, samples: map[*cut]sampleRange{}, info: info}
-		for _, cut := range c.cuts {
+		s := section{number: f.number, samples: map[*cut]sampleRange{}, info: info, segment: f.segment}
+		for _, cut := range cuts {
 			s.samples[cut] = v.spans[cut.track.id][i]
 		}
 		out = append(out, s)
 	}
 	if v.hole != nil && v.hole.before == len(v.fragments) {
-		out = append(out, v.stretches(c, info)...)
+		out = append(out, v.stretches(cuts)...)
 	}
 	return out
 }
 
-// stretches returns the hole as sections of bounded size, cut where an index
-// says that fragments begin.
-func (v *view) stretches(c *clip, info *seek.Info) []section {
+// stretches returns the hole as sections.
+func (v *view) stretches(cuts []*cut) []section {
 	tracks := map[uint32]*cut{}
-	for _, cut := range c.cuts {
+	for _, cut := range cuts {
 		tracks[cut.track.id] = cut
 	}
 	var out []section
-	add := func(start, end int64) {
-		if start < end {
-			out = append(out, section{hole: &seek.Range{Offset: start, Length: end - start}, info: info, tracks: tracks})
-		}
+	for _, s := range v.hole.stretches {
+		out = append(out, section{hole: &s.Range, info: s.info, segment: s.segment, tracks: tracks})
 	}
-	start := v.hole.start
-	for _, p := range v.hole.places {
-		if p.start-start >= maxStretch {
-			add(start, p.start)
-			start = p.start
-		}
-	}
-	add(start, v.hole.end)
 	return out
 }

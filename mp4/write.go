@@ -239,7 +239,7 @@ func total(edits []edit) int64 {
 func (c *clip) edits(cut *cut) []edit {
 	var out []edit
 	at := int64(0) // in the clip's presentation
-	zero := c.want.Start
+	zero := cut.want.Start
 	if c.original {
 		zero = fragment.Time{}
 	}

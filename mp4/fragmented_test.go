@@ -1,0 +1,76 @@
+package mp4_test
+
+import (
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/mp4"
+)
+
+// fragmentedFiles are the kinds of fragmented files that ffmpeg writes.
+var fragmentedFiles = []struct {
+	made
+	index formats.Index
+}{
+	{made{name: "sidx", args: args(picture25, tone48, x264, aac, s("-movflags", "+frag_keyframe+empty_moov+default_base_moof+dash+global_sidx")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Sidx},
+	{made{name: "sidx-edits", args: args(picture25, tone48, x264, aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Sidx},
+	{made{name: "mfra", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+empty_moov+default_base_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "mfra-edits", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "hybrid", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+default_base_moof")), frame: 1024, trait: interval{1.013, 3.5}}, mp4.Mfra},
+	{made{name: "one-track-each", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+separate_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "opus-fragments", args: args(tone48, s("-c:a", "libopus", "-b:a", "64k", "-frag_duration", "500000", "-movflags", "+delay_moov+default_base_moof+dash+global_sidx")), frame: 960, trait: interval{4.2, 6}}, mp4.Sidx},
+}
+
+// TestFragmented cuts fragmented files in both layouts and compares the clips
+// as those of progressive files.
+func TestFragmented(t *testing.T) {
+	for _, m := range fragmentedFiles {
+		t.Run(m.name, func(t *testing.T) {
+			path := m.path(t)
+			o := mustOpen(t, path)
+			if got := o.Info().Index; got != m.index {
+				t.Errorf("the index is %s, want %s", got, m.index)
+			}
+			want := []interval{m.trait}
+			if tools.Full() {
+				want = append(want, intervals...)
+			}
+			for _, i := range want {
+				for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
+					t.Run(name(i.a, i.b)+" "+string(layout), func(t *testing.T) { m.compareLayout(t, o, path, i, layout) })
+				}
+			}
+		})
+	}
+}
+
+// compareLayout cuts one interval in a layout and compares it.
+func (m made) compareLayout(t *testing.T, o *opened, path string, i interval, layout formats.Layout) {
+	sel := between(i.a, i.b)
+	sel.Layout = layout
+	plan, clip := o.cut(t, sel)
+	if b := plan.Requested.End.Seconds(); i.b < 0 || i.b > b {
+		i.b = b
+	}
+	original, got := oracle.Original(t, path), oracle.Decode(t, clip)
+	if got.Errors != "" {
+		t.Errorf("ffmpeg complains of the clip: %s", got.Errors)
+	}
+	original = original.Overlapping(i.a, i.b)
+	if len(got.Video) != len(original.Video) || len(got.Audio) != len(original.Audio) {
+		t.Fatalf("the clip has %d videos and %d sounds, want %d and %d", len(got.Video), len(got.Audio), len(original.Video), len(original.Audio))
+	}
+	if layout == mp4.Fragmented {
+		// ffmpeg shows of fragments also what has to be decoded before and after,
+		// outside the clip's presentation; the plan says so.
+		for n, v := range got.Video {
+			if shown := plan.Presented; len(v) > 0 && (v[0].Time+i.a < shown.Start.Seconds()-1e-3 || v[len(v)-1].Time+i.a > shown.End.Seconds()+1e-3) {
+				t.Errorf("video %d: shown from %f to %f of the clip, presented is %v", n, v[0].Time, v[len(v)-1].Time, shown)
+			}
+			got.Video[n] = oracle.Between(v, 0, i.b-i.a)
+		}
+	}
+	m.check(t, original, got, i)
+}

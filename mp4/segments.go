@@ -1,0 +1,414 @@
+package mp4
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Segment is one media segment: moofs with their mdats, and whatever else
+// stands between them, in a resource of its own or in a range of one.
+type Segment struct {
+	// Resource is where the segment is. Its Size may be -1.
+	Resource seek.Info
+	// Range is the segment in the resource; Length ToEnd is all from Offset on.
+	Range seek.Range
+	// Data is the whole segment where it is in memory, such as one that had to
+	// be decrypted. Nothing is read of the resource then.
+	Data []byte
+	// Start is when the segment begins, in seconds on whatever timeline all
+	// renditions of a clip have in common, such as a playlist's. It orders the
+	// segments of several renditions in the clip; nothing else depends on it.
+	Start fragment.Time
+}
+
+// Rendition is media whose fragments lie in segments that share one
+// initialization segment, such as a rendition of HLS or a representation of
+// DASH. Its times are those that the fragments and the edit list of the
+// initialization segment say, in seconds; a playlist may number them otherwise:
+// [Rendition.Times] tells them of one segment.
+//
+// To make a clip of a rendition, or of several that belong together (pictures
+// and sound apart):
+//
+//	video, err := mp4.OpenRendition(initBytes, segments, env)
+//	defer video.Close()
+//	times, err := video.Times(ctx, i)      // where segment i lies on the rendition's own timeline
+//	plan, err := mp4.PlanRenditions(ctx, []mp4.RenditionCut{
+//		{Rendition: video, Interval: wanted, First: i, Last: j},
+//		{Rendition: audio, Interval: wanted, First: k, Last: l},
+//	}, formats.Selection{})
+//
+// Only the first and the last segment of each are looked at, their moofs alone,
+// and those before the first that decoding has to begin in. What was read of
+// their media is part of the plan. A Rendition may be used concurrently.
+type Rendition struct {
+	movie    *movie
+	ftyp     []byte
+	brand    string
+	segments []Segment
+	env      formats.Env
+
+	mu      sync.Mutex
+	windows map[int]*seek.Window // of the segments that were read
+	closed  bool
+}
+
+// OpenRendition reads an initialization segment. Segments are all of the
+// rendition's, or a run of them, in order; env's Opener opens their resources.
+// It fails with a [*formats.Error].
+func OpenRendition(init []byte, segments []Segment, env formats.Env) (*Rendition, error) {
+	env.Limits = env.Limits.WithDefaults()
+	r := &Rendition{segments: segments, env: env, windows: map[int]*seek.Window{}}
+	for c, err := range children("", 0, init) {
+		if err != nil {
+			return nil, err
+		}
+		switch c.typ {
+		case "ftyp":
+			if len(c.payload()) >= 4 {
+				r.ftyp, r.brand = c.raw, string(c.payload()[:4])
+			}
+		case "moov":
+			if r.movie, err = readMovie(c, env.Limits); err != nil {
+				return nil, err
+			}
+		}
+	}
+	switch {
+	case r.movie == nil:
+		return nil, damaged("", 0, "an initialization segment without a moov")
+	case !r.movie.fragmented:
+		return nil, damaged("moov", r.movie.box.off, "an initialization segment without an mvex")
+	}
+	return r, nil
+}
+
+// Close ends the reads that are still on their way.
+func (r *Rendition) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	windows := r.windows
+	r.windows = nil
+	r.mu.Unlock()
+	for _, w := range windows {
+		w.Close()
+	}
+	return nil
+}
+
+// Tracks returns the tracks of the initialization segment.
+func (r *Rendition) Tracks() []formats.Track { return r.movie.infos() }
+
+// Times returns when a segment begins and ends on the rendition's timeline, by
+// its pictures or, where it has none, its first track: from the earliest
+// presented sample to the end of the latest. It reads the segment's moofs.
+func (r *Rendition) Times(ctx context.Context, segment int) (fragment.Interval, error) {
+	moofs, err := r.read(ctx, segment)
+	if err != nil {
+		return fragment.Interval{}, err
+	}
+	tracks := r.movie.playable()
+	slices.SortStableFunc(tracks, func(a, b *track) int { return order(a) - order(b) })
+	for _, t := range tracks {
+		tables, _, err := r.movie.gather([]*track{t}, moofs, false, r.env.Limits.Entries)
+		if err != nil {
+			return fragment.Interval{}, err
+		}
+		if s := tables[t]; s.count > 0 {
+			start, end, _ := s.span(sampleRange{0, s.count})
+			shift := r.movie.shift(t)
+			return fragment.Between(fragment.Ticks(start, t.timescale).Add(shift), fragment.Ticks(end, t.timescale).Add(shift)), nil
+		}
+	}
+	return fragment.Interval{}, damaged("moof", -1, "segment %d has no samples", segment)
+}
+
+// order puts pictures before everything else.
+func order(t *track) int {
+	if t.kind == formats.Video {
+		return 0
+	}
+	return 1
+}
+
+// shift is how much later a track's media presents than its composition times
+// say, by its first edit that shows any.
+func (m *movie) shift(t *track) fragment.Time {
+	open := *t
+	open.end = maxTicks
+	for _, s := range m.segments(&open) {
+		return s.start.Sub(fragment.Ticks(s.mediaTime, t.timescale))
+	}
+	return fragment.Time{}
+}
+
+// read reads the moofs of a segment.
+func (r *Rendition) read(ctx context.Context, i int) ([]*moof, error) {
+	s := r.segments[i]
+	reader := &fragmentReader{defaults: r.movie.fragmentDefaultsOf(), guess: moofGuess}
+	var moofs []*moof
+	if s.Data != nil {
+		w := &walker{end: int64(len(s.Data))}
+		if err := w.step(s.Data, true, reader); err != nil {
+			return nil, err
+		}
+		moofs = w.fragments
+	} else {
+		w, err := r.window(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		reader.window = w
+		p := place{s.Range.Offset, -1}
+		if s.Range.Length >= 0 {
+			p.end = s.Range.End()
+		}
+		if moofs, err = reader.read(ctx, []place{p}); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range moofs {
+		m.segment = i
+	}
+	return moofs, nil
+}
+
+// window returns the window of a segment's resource.
+func (r *Rendition) window(ctx context.Context, i int) (*seek.Window, error) {
+	r.mu.Lock()
+	w := r.windows[i]
+	r.mu.Unlock()
+	if w != nil {
+		return w, nil
+	}
+	source, err := r.env.Opener.OpenSource(ctx, r.segments[i].Resource.Name)
+	if err != nil {
+		return nil, err
+	}
+	w = seek.NewWindow(ctx, source, r.env.Limits.Window)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		w.Close()
+		return nil, seek.ErrClosed
+	case r.windows[i] != nil: // another was faster
+		w.Close()
+		return r.windows[i], nil
+	}
+	r.windows[i] = w
+	return w, nil
+}
+
+// resource returns what plans say of a segment's resource: what its answers
+// told, where it was read.
+func (r *Rendition) resource(i int) *seek.Info {
+	info := r.segments[i].Resource
+	if data := r.segments[i].Data; data != nil {
+		info.Size = int64(len(data))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w := r.windows[i]; w != nil && w.Info().Size >= 0 {
+		info = w.Info()
+		info.Name = r.segments[i].Resource.Name // as the Opener knows it
+	}
+	return &info
+}
+
+// RenditionCut is what a clip takes of a rendition.
+type RenditionCut struct {
+	Rendition *Rendition
+	// Interval is on the rendition's own timeline, closed. Those of all cuts
+	// are equally long and show at the same time in the clip.
+	Interval fragment.Interval
+	// First and Last are the segments that hold the interval's beginning and
+	// end. Segments before First are read where decoding has to begin there.
+	First, Last int
+	// Tracks are the IDs of tracks; none means those that are on by default.
+	Tracks []string
+}
+
+// PlanRenditions makes a fragmented clip of one or several renditions: one moov
+// with the tracks of all, their IDs changed where two are alike, and their
+// fragments in the order of time. Of s, only the Timeline counts; with Original
+// the first cut's times are kept. The plan's intervals are on the first cut's
+// timeline. A segment of unknown size makes the plan's size unknown.
+func PlanRenditions(ctx context.Context, cuts []RenditionCut, s formats.Selection) (*formats.Plan, error) {
+	if len(cuts) == 0 {
+		return nil, fmt.Errorf("%w: no renditions", formats.ErrNoFragment)
+	}
+	first := cuts[0].Rendition
+	c := &clip{
+		head: first.ftyp, movie: first.movie, want: cuts[0].Interval,
+		original: s.Timeline == formats.Original, fragmented: true, mediaType: "audio/mp4",
+	}
+	for i, rc := range cuts {
+		if err := c.addRendition(ctx, i, rc); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.cuts) == 0 {
+		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNoFragment, c.want)
+	}
+	for _, cut := range c.cuts {
+		if cut.track.kind == formats.Video {
+			c.mediaType = "video/mp4"
+		}
+	}
+	slices.SortStableFunc(c.sections, func(a, b section) int { return a.start.Cmp(b.start) })
+	for i := range c.sections { // each may hold several fragments
+		c.sections[i].number = uint32(i<<8 + 1)
+	}
+	return c.planFragmented()
+}
+
+// addRendition adds the tracks and fragments of a rendition to a clip.
+func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) error {
+	r := rc.Rendition
+	if rc.First < 0 || rc.Last < rc.First || rc.Last >= len(r.segments) {
+		return fmt.Errorf("%w: segments %d to %d of %d", formats.ErrNoFragment, rc.First, rc.Last, len(r.segments))
+	}
+	chosen, err := r.movie.chosen(formats.Selection{Tracks: rc.Tracks})
+	if err != nil {
+		return err
+	}
+	resolve := resolver{r.movie, &segmented{r, rc.First, rc.Last}, r.env.Limits.Entries}
+	v, err := resolve.resolve(ctx, rc.Interval, chosen)
+	if err != nil {
+		return err
+	}
+	before := len(c.cuts)
+	for _, t := range chosen {
+		if err := c.add(v, v.track(t.id), rc.Interval); err != nil {
+			return err
+		}
+	}
+	for _, cut := range c.cuts[before:] {
+		cut.source, cut.newID = source, c.freeID(cut, before)
+	}
+	for _, s := range v.sections(c.cuts[before:], nil) {
+		s.start = r.segments[s.segment].Start
+		s.info = r.resource(s.segment)
+		if s.hole == nil || r.segments[s.segment].Data != nil {
+			s.data = r.held(s.segment)
+		}
+		c.sections = append(c.sections, s)
+	}
+	return nil
+}
+
+// freeID returns an ID for the cut that none of the first n cuts has.
+func (c *clip) freeID(cut *cut, n int) uint32 {
+	id, highest := cut.track.id, uint32(0)
+	for _, other := range c.cuts {
+		highest = max(highest, other.id())
+	}
+	for _, other := range c.cuts[:n] {
+		if other.id() == id {
+			return highest + 1
+		}
+	}
+	return id
+}
+
+// held returns a function that gives the bytes of a range of a segment that
+// are in memory, from its beginning on.
+func (r *Rendition) held(i int) func(seek.Range) []byte {
+	s := r.segments[i]
+	if s.Data != nil {
+		return func(at seek.Range) []byte {
+			from, to := min(at.Offset, int64(len(s.Data))), min(at.End(), int64(len(s.Data)))
+			return s.Data[from:to]
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.windows[i]
+	if w == nil {
+		return nil
+	}
+	return func(at seek.Range) []byte {
+		n := min(at.Length, moofGuess)
+		for ; n > 0; n /= 2 {
+			if b, ok := w.Held(seek.Range{Offset: at.Offset, Length: n}); ok {
+				return b
+			}
+		}
+		return nil
+	}
+}
+
+// segmented finds the fragments of a rendition: which segments hold an interval
+// is known beforehand.
+type segmented struct {
+	rendition   *Rendition
+	first, last int
+}
+
+var _ locator = (*segmented)(nil)
+
+func (x *segmented) find(ctx context.Context, _ []*track, _ needs) (*spread, error) {
+	run := placeRun{from: x.first, headEnd: x.first + 1, tailStart: max(x.first+1, x.last), end: x.last + 1}
+	return x.read(ctx, run)
+}
+
+// read reads the segments of a run, all at once.
+func (x *segmented) read(ctx context.Context, run placeRun) (*spread, error) {
+	s := &spread{run: run, first: run.from == 0}
+	var which []int
+	for i := run.from; i < run.end; i++ {
+		if i < run.headEnd || i >= run.tailStart {
+			which = append(which, i)
+		}
+	}
+	got := make([][]*moof, len(which))
+	errs := make([]error, len(which))
+	var wg sync.WaitGroup
+	for n, i := range which {
+		wg.Go(func() { got[n], errs[n] = x.rendition.read(ctx, i) })
+	}
+	wg.Wait()
+	for n, i := range which {
+		switch {
+		case errs[n] != nil:
+			return nil, fmt.Errorf("segment %d: %w", i, errs[n])
+		case i < run.headEnd:
+			s.head = append(s.head, got[n]...)
+		default:
+			s.tail = append(s.tail, got[n]...)
+		}
+	}
+	if len(s.head) == 0 {
+		return nil, damaged("moof", -1, "segment %d has no fragment", run.from)
+	}
+	if run.headEnd < run.tailStart {
+		s.hole = &hole{before: len(s.head)}
+	}
+	for i := run.headEnd; i < run.tailStart; i++ {
+		segment := x.rendition.segments[i]
+		at := segment.Range
+		if segment.Data != nil {
+			at = seek.Range{Length: int64(len(segment.Data))}
+		} else if at.Length < 0 && segment.Resource.Size >= 0 {
+			at.Length = segment.Resource.Size - at.Offset
+		}
+		s.hole.stretches = append(s.hole.stretches, stretchOf{segment: i, Range: at})
+	}
+	return s, nil
+}
+
+func (x *segmented) earlier(ctx context.Context, s *spread, n int) (*spread, error) {
+	run := s.run
+	run.from = max(0, run.from-n)
+	return x.read(ctx, run)
+}
+
+// later has nothing to give: the caller has said where the interval ends.
+func (x *segmented) later(_ context.Context, s *spread) (*spread, error) { return s, nil }
