@@ -20,6 +20,11 @@ var fragmentedFiles = []struct {
 	{made{name: "mfra-edits", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
 	{made{name: "hybrid", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+default_base_moof")), frame: 1024, trait: interval{1.013, 3.5}}, mp4.Mfra},
 	{made{name: "one-track-each", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+separate_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "sidx-each", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+skip_trailer")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
+	{made{name: "bare", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+skip_trailer")), frame: 1024, trait: interval{5.013, 9.5}}, mp4.None},
+	{made{name: "bare-absolute", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+skip_trailer")), frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
+	{made{name: "bare-short-fragments", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+delay_moov+default_base_moof+skip_trailer")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
+	{made{name: "bare-one-track-each", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+separate_moof+skip_trailer")), frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
 	{made{name: "opus-fragments", args: args(tone48, s("-c:a", "libopus", "-b:a", "64k", "-frag_duration", "500000", "-movflags", "+delay_moov+default_base_moof+dash+global_sidx")), frame: 960, trait: interval{4.2, 6}}, mp4.Sidx},
 }
 
@@ -39,6 +44,9 @@ func TestFragmented(t *testing.T) {
 			}
 			for _, i := range want {
 				for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
+					if layout == mp4.Progressive && m.index == mp4.None {
+						continue
+					}
 					t.Run(name(i.a, i.b)+" "+string(layout), func(t *testing.T) { m.compareLayout(t, o, path, i, layout) })
 				}
 			}

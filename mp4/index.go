@@ -188,7 +188,3 @@ func (f *file) coversFile(ctx context.Context, roots []*segmentIndex) (bool, err
 	}
 	return true, nil
 }
-
-func (f *file) useSearch(ctx context.Context, first int64) error {
-	return unsupported("moof", first, "", "no index")
-}

@@ -12,10 +12,11 @@ import (
 // beginning, and where there are too many, those at its end.
 type spread struct {
 	head, tail []*moof
-	hole       *hole // between head and tail; nil: there is nothing between
-	first      bool  // head begins with the file's first fragment
-	last       bool  // the file's last fragment was read
-	run        placeRun
+	hole       *hole       // between head and tail; nil: there is nothing between
+	first      bool        // head begins with the file's first fragment
+	last       bool        // the file's last fragment was read
+	run        placeRun    // of an indexed file, or of segments
+	searched   searchedRun // of a file without an index
 }
 
 // all returns the fragments in the order of the file.

@@ -131,6 +131,7 @@ func (x *placeIndex) main() []timed {
 type walker struct {
 	at, end   int64
 	want      int64 // bytes of the next read
+	most      int   // stop behind so many fragments; 0: no
 	fragments []*moof
 	done      bool
 }
@@ -206,7 +207,7 @@ func (r *fragmentReader) read(ctx context.Context, places []place) ([]*moof, err
 func (w *walker) step(data []byte, whole bool, r *fragmentReader) error {
 	w.want = r.guess
 	for range maxWalk {
-		if w.end >= 0 && w.at >= w.end {
+		if w.end >= 0 && w.at >= w.end || w.most > 0 && len(w.fragments) == w.most {
 			w.done = true
 			return nil
 		}

@@ -107,6 +107,7 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 	if n := len(cut.ranges); n > 0 && (v.hole == nil || v.beforeHole(t, cut.ranges[0].from)) {
 		cut.base = t.tables.decode(cut.ranges[0].from)
 		if c.fragmented { // fragments have no place for samples left out
+			cut.trimStart, cut.trimEnd = 0, 0
 			cut.ranges = []sampleRange{{cut.ranges[0].from, cut.ranges[n-1].to}}
 		}
 	}

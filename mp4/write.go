@@ -252,8 +252,7 @@ func (c *clip) edits(cut *cut) []edit {
 	for _, p := range cut.pieces {
 		p = cut.fromFirstPicture(p)
 		add(edit{duration: p.start.Sub(zero).Round(c.timescale) - at, mediaTime: -1, rate: 1})
-		first := p.samples.from
-		e := edit{rate: 1, mediaTime: cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimStart}
+		e := edit{rate: 1, mediaTime: c.mediaTime(cut, p)}
 		if p.still {
 			e.rate = 0
 			e.duration = p.end.Sub(p.start).Round(c.timescale)
@@ -293,7 +292,8 @@ func (c *clip) mediaTime(cut *cut, p piece) int64 {
 	if c.fragmented {
 		return max(0, p.from+cut.delta())
 	}
-	return cut.decodeInClip(p.samples.from) + p.from - cut.track.tables.decode(p.samples.from)*cut.refine
+	first := p.samples.from
+	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimStart
 }
 
 // writeEdits writes an edts.
