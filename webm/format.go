@@ -1,0 +1,234 @@
+package webm
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Format is WebM and Matroska. The zero value is ready to use.
+type Format struct{}
+
+var _ formats.Format = Format{}
+
+// Name returns "webm".
+func (Format) Name() string { return "webm" }
+
+// Detect looks for an EBML header. What it does not tell, the Open finds out.
+func (Format) Detect(head []byte, _ seek.Info) bool {
+	return bytes.HasPrefix(head, []byte{0x1A, 0x45, 0xDF, 0xA3})
+}
+
+// Open reads the header, the tracks and the index, wherever they are.
+func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
+	m := &media{w: w, limits: env.Limits.WithDefaults(), growing: env.Growing}
+	o := &opening{m: m, found: map[uint32]element{}, told: map[int64]uint32{}, seen: map[int64]bool{}}
+	if err := o.open(ctx); err != nil {
+		return nil, err
+	}
+	m.byNumber = map[uint64]*track{}
+	for _, t := range m.tracks {
+		m.byNumber[t.number] = t
+	}
+	if err := m.findStart(ctx, o); err != nil {
+		return nil, err
+	}
+	m.findDuration()
+	return m, nil
+}
+
+// media is an opened file. Nothing but the search and warned changes after Open.
+type media struct {
+	w       *seek.Window
+	limits  formats.Limits
+	growing bool
+
+	doc      docHeader
+	segment  element
+	info     segmentInfo
+	tracks   []*track
+	byNumber map[uint64]*track
+	chapters []edition
+
+	cues        []cue
+	cuesElement element
+	first       element // the first Cluster; id 0 where there is none
+	others      []int64 // where elements beside clusters begin behind the first
+
+	tagsAt, attachmentsAt int64 // 0: there are none, or not told
+
+	start    int64 // ns on the file's clock: the earliest presented sample
+	timed    bool
+	duration int64 // ns from start
+	warnings []fragment.Warning
+
+	mu sync.Mutex
+
+	ended *int64 // ns from start, once it was looked for
+}
+
+// findStart finds the earliest presented sample: the presentation's time 0.
+func (m *media) findStart(ctx context.Context, o *opening) error {
+	if m.first.id == 0 {
+		return nil
+	}
+	data := o.peek(m.first.offset)
+	for n := int64(headSize); ; n *= 4 {
+		s := m.walk(data, m.first.offset, m.first.offset)
+		var sure bool
+		m.start, sure = m.earliest(s)
+		whole := s.ended || len(s.clusters) > 1 || s.err != nil
+		if sure || whole || n > maxGuess || len(s.blocks) > 0 && n > headSize {
+			return nil
+		}
+		more, err := m.w.ReadRange(ctx, seek.Range{Offset: m.first.offset, Length: min(n, m.limit()-m.first.offset)}, seek.Index, "first cluster")
+		if err != nil {
+			return err
+		}
+		if len(more) <= len(data) {
+			return nil
+		}
+		data = more
+	}
+}
+
+// earliest returns when the first sample presents, in ns. It is sure where all
+// tracks were seen, or where nothing that follows in the cluster can be earlier.
+func (m *media) earliest(s *stretch) (start int64, sure bool) {
+	if len(s.clusters) == 0 {
+		return 0, false
+	}
+	first := int64(maxOffset)
+	seen := map[uint64]bool{}
+	for _, b := range s.blocks {
+		t := m.byNumber[b.track]
+		if t == nil || t.kind != typeVideo && t.kind != typeAudio && m.hasMedia() || t.kind == typeAudio && seen[b.track] {
+			continue
+		}
+		seen[b.track] = true
+		ns := m.ns(b.ts)
+		if b.discard < 0 && t.kind == typeAudio {
+			ns -= max(b.discard, -maxOffset)
+		}
+		first = min(first, ns)
+	}
+	if first == maxOffset {
+		return max(0, m.ns(s.clusters[0].timestamp)), false
+	}
+	all := true
+	for _, t := range m.tracks {
+		if (t.kind == typeVideo || t.kind == typeAudio) && !seen[t.number] {
+			all = false
+		}
+	}
+	return first, all || first <= m.ns(s.clusters[0].timestamp)
+}
+
+// hasMedia reports whether there is a picture or a sound track.
+func (m *media) hasMedia() bool {
+	for _, t := range m.tracks {
+		if t.kind == typeVideo || t.kind == typeAudio {
+			return true
+		}
+	}
+	return false
+}
+
+// findDuration reads Info's Duration. Where the file does not begin at 0 some
+// write its end there and some its length; libmatroska's programs write the
+// length.
+func (m *media) findDuration() {
+	if m.info.duration == 0 {
+		return
+	}
+	m.timed = true
+	m.duration = int64(m.info.duration * float64(m.info.scale))
+	if m.start == 0 || strings.Contains(m.info.app, "libmatroska") {
+		return
+	}
+	last := int64(0)
+	for _, c := range m.cues {
+		last = max(last, m.ns(c.time))
+	}
+	if m.duration > last && m.duration > m.start {
+		m.duration -= m.start
+	}
+}
+
+// Info says what the header and the index tell.
+func (m *media) Info() formats.Info {
+	i := formats.Info{
+		Format:    "webm",
+		MediaType: m.mediaType(m.tracks),
+		StartTime: nanos(m.start),
+		Index:     m.indexKind(),
+		Seekable:  true,
+		Chapters:  m.chapterList(),
+		Warnings:  m.warnings,
+	}
+	if m.timed {
+		i.Duration, i.Timed = nanos(m.duration), true
+	}
+	for _, t := range m.tracks {
+		i.Tracks = append(i.Tracks, t.Track)
+	}
+	return i
+}
+
+// Inspect adds the duration where Info does not state it.
+func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
+	i := m.Info()
+	if i.Timed || m.first.id == 0 {
+		return i, nil
+	}
+	d, err := m.findEnd(ctx)
+	if err != nil {
+		return i, err
+	}
+	i.Duration, i.Timed = nanos(d), true
+	return i, nil
+}
+
+// Kinds of index.
+const (
+	CuesFront formats.Index = "cues-front"
+	CuesEnd   formats.Index = "cues-end"
+	NoIndex   formats.Index = "none"
+)
+
+func (m *media) indexKind() formats.Index {
+	switch {
+	case len(m.cues) == 0:
+		return NoIndex
+	case m.first.id == 0 || m.cuesElement.offset < m.first.offset:
+		return CuesFront
+	}
+	return CuesEnd
+}
+
+// mediaType is that of a file of the given tracks.
+func (m *media) mediaType(tracks []*track) string {
+	kind := ""
+	for _, t := range tracks {
+		if t.kind == typeAudio && kind == "" {
+			kind = "audio"
+		}
+		if t.kind == typeVideo {
+			kind = "video"
+		}
+	}
+	switch {
+	case m.doc.docType == "webm" && kind == "audio":
+		return "audio/webm"
+	case m.doc.docType == "webm":
+		return "video/webm"
+	case kind == "audio":
+		return "audio/x-matroska"
+	}
+	return "video/x-matroska"
+}

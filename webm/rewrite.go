@@ -1,0 +1,351 @@
+package webm
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Rewrite changes clusters as they stream: their times, and what would be false
+// in a clip. It keeps every length, unless tracks are dropped, and leaves the
+// frames untouched.
+//
+//   - Timestamps of Clusters and of the blocks of single tracks are shifted.
+//   - Position, PrevSize and CRC-32 of a Cluster become Void, and so do
+//     elements between clusters that describe the original.
+//   - Blocks of tracks that are dropped are left out; Clusters then state no
+//     size.
+type Rewrite struct {
+	// Shift is added to the Timestamp of each Cluster, in ticks.
+	Shift int64 `json:"shift"`
+	// Tracks are those whose blocks change beyond that.
+	Tracks []TrackRewrite `json:"tracks,omitempty"`
+	// Within is the Cluster in which the part begins; nil where it begins with
+	// an element of the Segment.
+	Within *Within `json:"within,omitempty"`
+	// IDLength and SizeLength are the file's EBMLMaxIDLength and
+	// EBMLMaxSizeLength.
+	IDLength   int `json:"id_length"`
+	SizeLength int `json:"size_length"`
+}
+
+// TrackRewrite says what happens to the blocks of a track.
+type TrackRewrite struct {
+	Number uint64 `json:"number"`
+	// Shift is how many ticks its blocks move beyond their Cluster.
+	Shift int64 `json:"shift,omitempty"`
+	// From and To are offsets in the part: blocks that begin before From, or at
+	// To or later, become Void. To is 0 where there is no end.
+	From int64 `json:"from,omitempty"`
+	To   int64 `json:"to,omitempty"`
+	// Drop leaves all its blocks out.
+	Drop bool `json:"drop,omitempty"`
+}
+
+// Within is the Cluster in which a part begins.
+type Within struct {
+	Timestamp int64 `json:"timestamp"` // of the original, in ticks
+	Written   int64 `json:"written"`   // the Timestamp that the clip has for it
+	Size      int64 `json:"size"`      // bytes of it in the part, -1: to the next Cluster
+}
+
+var _ seek.Rewriter = Rewrite{}
+
+// Name returns "webm-clusters".
+func (Rewrite) Name() string { return "webm-clusters" }
+
+// Rewrite streams the part from its beginning, for elements can only be told
+// from there, and gives what lies at off and later.
+func (w Rewrite) Rewrite(ctx context.Context, in seek.Input, off int64) (io.ReadCloser, error) {
+	body, err := in.Open(ctx, 0, seek.ToEnd)
+	if err != nil {
+		return nil, err
+	}
+	r := &rewriting{Rewrite: w, in: bufio.NewReaderSize(body, rewriteBuffer), close: body, lengths: lengths{w.IDLength, w.SizeLength}}
+	for _, t := range w.Tracks {
+		r.drops = r.drops || t.Drop
+	}
+	if w.Within != nil {
+		r.enter(w.Within.Size)
+		r.timestamp, r.written, r.timed = w.Within.Timestamp, w.Within.Written, true
+	}
+	if _, err := io.CopyN(io.Discard, r, off); err != nil {
+		body.Close()
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return r, nil
+}
+
+// rewriteBuffer bounds what is looked at before it is passed on: element
+// headers, and a BlockGroup up to its Block's header.
+const rewriteBuffer = 64 << 10
+
+// rewriting is a part on its way.
+type rewriting struct {
+	Rewrite
+	lengths
+	in    *bufio.Reader
+	close io.Closer
+	drops bool
+
+	pos   int64  // in the part, of what is next in in
+	ready []byte // bytes to give first
+	pass  int64  // bytes of in to give then
+	blank bool   // as zeros
+
+	inside    bool // a Cluster
+	end       int64
+	timed     bool
+	timestamp int64
+	written   int64
+	err       error
+}
+
+// Close ends the part.
+func (r *rewriting) Close() error { return r.close.Close() }
+
+// Read gives the next bytes.
+func (r *rewriting) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for len(r.ready) == 0 && r.pass == 0 {
+		if r.err == nil {
+			r.err = r.next()
+		}
+		if r.err != nil && len(r.ready) == 0 && r.pass == 0 {
+			return 0, r.err
+		}
+	}
+	if len(r.ready) > 0 {
+		n := copy(p, r.ready)
+		r.ready = r.ready[n:]
+		return n, nil
+	}
+	n, err := r.in.Read(p[:min(int64(len(p)), r.pass)])
+	r.pass -= int64(n)
+	r.pos += int64(n)
+	if r.blank {
+		clear(p[:n])
+	}
+	if err == io.EOF && r.pass > 0 {
+		err = r.wrong("the part ends inside an element")
+		r.err = err
+	} else if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+func (r *rewriting) wrong(problem string) error {
+	return damaged("Segment/Cluster", -1, fmt.Sprintf("%s, %d bytes behind the clip's first byte of media", problem, r.pos))
+}
+
+func (r *rewriting) enter(size int64) {
+	r.inside, r.timed, r.end = true, false, maxOffset
+	if size >= 0 {
+		r.end = r.pos + size
+	}
+}
+
+// next handles one element.
+func (r *rewriting) next() error {
+	head, err := r.in.Peek(maxHeader)
+	if len(head) == 0 {
+		if err == io.EOF {
+			return io.EOF
+		}
+		return err
+	}
+	e, perr := r.parse(head, r.pos)
+	if perr != nil {
+		if err != nil && err != io.EOF {
+			return err
+		}
+		return r.wrong(perr.Error())
+	}
+	if r.inside && (r.pos >= r.end || isLevel1(e.id)) {
+		r.inside = false
+	}
+	if !r.inside {
+		return r.segmentChild(e)
+	}
+	if e.size == unknownSize || e.end() > r.end {
+		return r.wrong("an element runs over the end of its Cluster")
+	}
+	switch e.id {
+	case idTimestamp:
+		return r.clusterTime(e)
+	case idPosition, idPrevSize, idCRC32:
+		return r.void(e)
+	case idSimpleBlock:
+		return r.block(e, e.head)
+	case idBlockGroup:
+		return r.group(e)
+	case idEncryptedBlock:
+		return encryptedBlock(-1)
+	}
+	return r.keep(e.head+e.size, nil)
+}
+
+// segmentChild handles an element beside clusters.
+func (r *rewriting) segmentChild(e element) error {
+	switch {
+	case e.id == idCluster && r.drops:
+		r.discard(e.head)
+		r.enter(e.size)
+		r.ready = appendUnknownSize(appendID(nil, idCluster), 8)
+		return nil
+	case e.id == idCluster:
+		err := r.keep(e.head, nil)
+		size := e.size
+		r.inside, r.timed, r.end = true, false, maxOffset
+		if size >= 0 {
+			r.end = e.end()
+		}
+		return err
+	case e.size == unknownSize:
+		return r.wrong(e.String() + " of unknown size")
+	case isLevel1(e.id):
+		return r.void(e)
+	case e.id != idVoid && e.id != idCRC32 && e.id != 0:
+		return r.wrong("no Cluster begins there")
+	}
+	return r.keep(e.head+e.size, nil)
+}
+
+// keep passes n bytes on, of which the first are replaced by others.
+func (r *rewriting) keep(n int64, first []byte) error {
+	r.discard(int64(len(first)))
+	r.ready = first
+	r.pass, r.blank = n-int64(len(first)), false
+	return nil
+}
+
+// discard leaves out bytes that were peeked at.
+func (r *rewriting) discard(n int64) {
+	m, _ := r.in.Discard(int(n))
+	r.pos += int64(m)
+}
+
+// void replaces an element by a Void of the same length, or leaves it out where
+// lengths do not count.
+func (r *rewriting) void(e element) error {
+	total := e.head + e.size
+	if r.drops {
+		return r.skip(total)
+	}
+	first := voidHeader(total)
+	r.discard(int64(len(first)))
+	r.ready = first
+	r.pass, r.blank = total-int64(len(first)), true
+	return nil
+}
+
+// voidHeader returns the header of a Void that takes n bytes, n ≥ 2.
+func voidHeader(n int64) []byte {
+	m := 1
+	if n-2 >= 1<<7-1 {
+		m = 8
+	}
+	return appendSize([]byte{idVoid}, n-1-int64(m), m)
+}
+
+// skip leaves out n bytes.
+func (r *rewriting) skip(n int64) error {
+	m, err := io.CopyN(io.Discard, r.in, n)
+	r.pos += m
+	if err == io.EOF {
+		return r.wrong("the part ends inside an element")
+	}
+	return err
+}
+
+// clusterTime writes a Cluster's new Timestamp at the width of the old.
+func (r *rewriting) clusterTime(e element) error {
+	if e.size > 8 {
+		return r.wrong("a Timestamp of more than 8 bytes")
+	}
+	b, err := r.in.Peek(int(e.head + e.size))
+	if err != nil {
+		return r.wrong("the part ends inside a Timestamp")
+	}
+	b = append([]byte(nil), b...)
+	r.timestamp = ticksOf(b[e.head:])
+	r.written = max(0, r.timestamp+r.Shift)
+	r.timed = true
+	value := uint64(r.written)
+	for i := len(b) - 1; i >= int(e.head); i-- {
+		b[i] = byte(value)
+		value >>= 8
+	}
+	if value != 0 {
+		return r.wrong("a shifted Timestamp does not fit")
+	}
+	return r.keep(int64(len(b)), b)
+}
+
+// block handles a SimpleBlock, or a Block whose own header is at bytes into e.
+func (r *rewriting) block(e element, at int64) error {
+	b, err := r.in.Peek(int(min(at+8+3, e.head+e.size)))
+	if err != nil {
+		return r.wrong("the part ends inside a block")
+	}
+	track, rel, _, n, perr := parseBlockHeader(b[at:])
+	if perr != nil {
+		return r.wrong(perr.Error())
+	}
+	if !r.timed {
+		return r.wrong("a block stands before its Cluster's Timestamp")
+	}
+	move := r.timestamp + r.Shift - r.written
+	for _, t := range r.Tracks {
+		if t.Number != track {
+			continue
+		}
+		if t.Drop {
+			return r.skip(e.head + e.size)
+		}
+		if e.offset < t.From || t.To > 0 && e.offset >= t.To {
+			return r.void(e)
+		}
+		move += t.Shift
+	}
+	if move == 0 {
+		return r.keep(e.head+e.size, nil)
+	}
+	b = append([]byte(nil), b...)
+	// A block that would leave the range of 16 bits stays at its end.
+	moved := max(-1<<15, min(int64(rel)+move, 1<<15-1))
+	binary.BigEndian.PutUint16(b[int(at)+n-3:], uint16(moved))
+	return r.keep(e.head+e.size, b)
+}
+
+// group finds the Block in a BlockGroup.
+func (r *rewriting) group(e element) error {
+	b, err := r.in.Peek(int(min(e.head+e.size, rewriteBuffer)))
+	if err != nil {
+		return r.wrong("the part ends inside a BlockGroup")
+	}
+	for at := e.head; at < e.head+e.size; {
+		if at >= int64(len(b)) {
+			return r.wrong("a BlockGroup has no Block in its first 64 KiB")
+		}
+		x, err := r.parse(b[at:], e.offset+at)
+		if err != nil || x.size == unknownSize || x.end() > e.end() {
+			return r.wrong("a BlockGroup is damaged")
+		}
+		if x.id == idBlock {
+			return r.block(e, at+x.head)
+		}
+		at += x.head + x.size
+	}
+	return r.wrong("a BlockGroup has no Block")
+}
