@@ -111,7 +111,8 @@ func (b *block) frames(path string) ([][]byte, error) {
 // frame is one frame of a clip that is written anew, as a block of its own.
 type frame struct {
 	track    uint64
-	ts       int64 // ticks, absolute
+	ts       int64 // ticks in the clip
+	ns       int64 // presented, on the original's clock
 	data     []byte
 	key      bool
 	flags    byte  // invisible, discardable

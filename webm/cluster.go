@@ -25,7 +25,11 @@ type stretch struct {
 // of the Segment begins, as far as data reaches. A block of which only the
 // header is at hand is the last.
 func (m *media) walk(data []byte, base, from int64) *stretch {
-	s := &stretch{next: from}
+	return m.walkOn(&stretch{next: from}, data, base)
+}
+
+// walkOn goes on from where a walk stands.
+func (m *media) walkOn(s *stretch, data []byte, base int64) *stretch {
 	limit := m.limit()
 	for s.next < limit && !s.ended && s.err == nil {
 		if s.next-base >= int64(len(data)) {
@@ -230,6 +234,29 @@ func (m *media) chainTo(data []byte, base int64, i int) (blocks []block) {
 	}
 	return blocks
 }
+
+// inside finds where an element begins in data that lies inside a cluster:
+// where a chain of elements that are all right reaches the end of data or of
+// the cluster. It returns -1 where there is none.
+func (m *media) inside(c cluster, data []byte, base int64) int64 {
+	for i := range data {
+		s := m.walkOn(&stretch{next: base + int64(i), clusters: []cluster{c}}, data, base)
+		if s.err != nil || len(s.blocks) < sureChain {
+			continue
+		}
+		ok := true
+		for _, b := range s.blocks {
+			ok = ok && m.byNumber[b.track] != nil
+		}
+		if ok {
+			return base + int64(i)
+		}
+	}
+	return -1
+}
+
+// sureChain is how many blocks in a row are no accident.
+const sureChain = 8
 
 // recognized reports whether the bytes from a cluster's beginning on are those
 // of a cluster: what follows its Timestamp, as far as it is at hand, is right.

@@ -35,6 +35,7 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	for _, t := range m.tracks {
 		m.byNumber[t.number] = t
 	}
+	m.setDefaults()
 	if err := m.findStart(ctx, o); err != nil {
 		return nil, err
 	}
@@ -67,7 +68,8 @@ type media struct {
 	duration int64 // ns from start
 	warnings []fragment.Warning
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	search *seek.Search
 
 	ended *int64 // ns from start, once it was looked for
 }
@@ -109,6 +111,9 @@ func (m *media) earliest(s *stretch) (start int64, sure bool) {
 		t := m.byNumber[b.track]
 		if t == nil || t.kind != typeVideo && t.kind != typeAudio && m.hasMedia() || t.kind == typeAudio && seen[b.track] {
 			continue
+		}
+		if !seen[b.track] {
+			t.begun, t.firstTick, t.firstEnd = true, b.ts, b.end
 		}
 		seen[b.track] = true
 		ns := m.ns(b.ts)
@@ -178,6 +183,18 @@ func (m *media) Info() formats.Info {
 		i.Tracks = append(i.Tracks, t.Track)
 	}
 	return i
+}
+
+// setDefaults makes tracks the default where their flag says so. Where it says
+// so of none of a kind, as ffmpeg writes WebM, all of that kind are.
+func (m *media) setDefaults() {
+	flagged := map[uint64]bool{}
+	for _, t := range m.tracks {
+		flagged[t.kind] = flagged[t.kind] || t.Default && t.enabled
+	}
+	for _, t := range m.tracks {
+		t.Default = t.enabled && (t.Default || !flagged[t.kind] && t.kind != typeSubtitle)
+	}
 }
 
 // Inspect adds the duration where Info does not state it.

@@ -79,7 +79,8 @@ func (m *media) find(ctx context.Context, points []cue, ticks int64, skip int) (
 
 // region is a stretch of bytes at hand and what a walk over them has seen.
 type region struct {
-	lo, from int64 // its first byte; where the walk began
+	lo, from int64    // its first byte; where the walk began
+	within   *cluster // the cluster in which it began, nil for at one
 	data     []byte
 	size     int64 // bytes to ask for
 	*stretch
@@ -107,7 +108,11 @@ func (m *media) fill(ctx context.Context, regions []*region, requests []seek.Req
 	}
 	for i, r := range regions {
 		r.data = got[i]
-		r.stretch = m.walk(r.data, r.lo, r.from)
+		begin := &stretch{next: r.from}
+		if r.within != nil {
+			begin.clusters = []cluster{*r.within}
+		}
+		r.stretch = m.walkOn(begin, r.data, r.lo)
 	}
 	return nil
 }

@@ -27,6 +27,10 @@ type track struct {
 	prefix          []byte  // bytes that header stripping took from each frame
 	opaque          bool    // frames are compressed or encrypted as a whole
 	sound           sound
+
+	begun     bool  // its first block was seen
+	firstTick int64 // the time of that
+	firstEnd  int64 // the offset behind it
 }
 
 // Values of TrackType (RFC 9559 section 5.1.4.1.3).

@@ -1,0 +1,20 @@
+package budget
+
+// Dependent round trips until the first media byte of WebM and Matroska.
+const (
+	TripsWebM       = 2 // Cues within head or tail
+	TripsWebMFar    = 3 // Cues elsewhere
+	TripsWebMSearch = 5 // no Cues: 1 and at most 4 rounds
+)
+
+// Oracle of WebM and Matroska.
+const (
+	// PairsWebM is how many (file, interval) pairs are compared at least.
+	PairsWebM = 100
+	// TickWebM is by how much sound may be off where the file states times in
+	// milliseconds, in seconds.
+	TickWebM = 0.0015
+	// OpusResidual is the most that Opus may differ from the original's within
+	// the interval, in dB: its decoder converges over what leads in.
+	OpusResidual = -37
+)

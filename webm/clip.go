@@ -1,0 +1,423 @@
+package webm
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// assemble arranges the clip: a new header, a first cluster that begins with
+// what was cut, the clusters between as they stream, and a last one.
+func (p *planner) assemble(ctx context.Context) (*formats.Plan, error) {
+	if p.endOff <= p.startOff && !p.anyFrames() {
+		return nil, p.nothing(ctx)
+	}
+	b, err := p.body()
+	if err != nil {
+		return nil, err
+	}
+	header, err := p.header(b)
+	if err != nil {
+		return nil, err
+	}
+	parts := append([]seek.Part{seek.Literal(header, "header")}, b.parts...)
+	plan := &formats.Plan{
+		MediaType: p.m.mediaType(p.tracks),
+		Parts:     slices.DeleteFunc(parts, func(q seek.Part) bool { return q.Size == 0 }),
+		Warnings:  p.warnings,
+		Needed:    p.needed(),
+	}
+	p.describe(plan)
+	for _, q := range plan.Parts {
+		if q.Size < 0 {
+			plan.Size = -1
+			break
+		}
+		plan.Size += q.Size
+	}
+	return plan, nil
+}
+
+func (p *planner) anyFrames() bool {
+	for _, c := range p.sounds {
+		if len(c.head)+len(c.tail) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// nothing is the error for an interval in which nothing lies.
+func (p *planner) nothing(ctx context.Context) error {
+	d, err := p.m.findEnd(ctx)
+	if err != nil {
+		return err
+	}
+	if p.a-p.m.start >= d {
+		return &formats.PastEndError{Start: nanos(p.a - p.m.start), Duration: nanos(d)}
+	}
+	return formats.ErrNoFragment
+}
+
+// needed is the least that a reader must fetch that reads whole elements.
+func (p *planner) needed() int64 {
+	from := p.startOff
+	for _, c := range p.sounds {
+		from = min(from, c.offset)
+	}
+	n := max(0, p.endOff-from) + p.m.first.offset
+	if p.m.cuesElement.offset > p.m.first.offset {
+		n += p.m.cuesElement.head + p.m.cuesElement.size
+	}
+	return n
+}
+
+// describe states the intervals, from the presentation's time 0 on.
+func (p *planner) describe(plan *formats.Plan) {
+	start := p.m.start
+	end := p.b
+	if end == maxOffset {
+		if end = p.m.lastOf(p.end.blocks); p.m.timed {
+			end = start + p.m.duration
+		}
+	}
+	between := func(a, b int64) fragment.Interval {
+		return fragment.Between(nanos(max(0, a-start)), nanos(max(0, b-start)))
+	}
+	plan.Requested = p.sel.Interval.Clamp(nanos(end - start))
+	present, covered := p.zero, p.first
+	finish := end
+	for i, c := range p.sounds {
+		if !p.video {
+			if i == 0 || c.present < present {
+				present = c.present
+			}
+		}
+		finish = max(finish, c.finish)
+		if !c.exact {
+			p.warnings = append(p.warnings, fragment.Warning{Reason: "track " + c.t.ID + ": " + c.t.Codec + " can only be cut at whole frames"})
+		}
+	}
+	plan.Presented = between(present, finish)
+	plan.Covered = between(covered, finish)
+	if p.m.timed == false && p.b != maxOffset {
+		if d := p.m.lastOf(p.end.blocks); p.end.ended && d < p.b {
+			plan.Requested = p.sel.Interval.Clamp(nanos(max(0, d-start)))
+			plan.Presented, plan.Covered = between(present, d), between(covered, d)
+		}
+	}
+	if present == start && plan.Requested.Start.Sign() == 0 || plan.Presented.Start.Equal(plan.Requested.Start) {
+		plan.Presented.Start = plan.Requested.Start
+	}
+	plan.Warnings = p.warnings
+	for _, t := range p.tracks {
+		plan.Tracks = append(plan.Tracks, t.Track)
+	}
+}
+
+// clusters is the media of a clip.
+type clusters struct {
+	parts []seek.Part
+	size  int64 // -1: not known
+	cues  []cue // cluster: offset in the clusters
+}
+
+// body arranges the clusters of the clip.
+func (p *planner) body() (*clusters, error) {
+	b := &clusters{}
+	var lead []frame
+	var tail []frame
+	for _, c := range p.sounds {
+		lead = append(lead, c.head...)
+		tail = append(tail, c.tail...)
+	}
+	lead = append(lead, p.subtitles()...)
+	for _, frames := range [][]frame{lead, tail} {
+		slices.SortStableFunc(frames, func(x, y frame) int { return int(max(-1, min(1, x.ts-y.ts))) })
+	}
+	first := p.clusterOf(p.start, p.startOff)
+	last := p.clusterOf(p.end, p.endOff-1)
+	if p.endOff <= p.startOff {
+		last, p.endOff = first, p.startOff
+	}
+	if first == nil || last == nil {
+		return nil, damaged("Segment/Cluster", p.startOff, "no Cluster holds it")
+	}
+	if last.offset <= first.offset {
+		return b, p.single(b, *first, lead, tail)
+	}
+	return b, p.several(b, *first, *last, lead, tail)
+}
+
+// clusterOf returns the cluster that holds a byte.
+func (p *planner) clusterOf(r *region, off int64) *cluster {
+	for i := len(r.clusters) - 1; i >= 0; i-- {
+		if c := &r.clusters[i]; c.offset <= off {
+			return c
+		}
+	}
+	return nil
+}
+
+// drops reports whether blocks are left out, so that no size is known.
+func (p *planner) drops() bool { return len(p.tracks) < len(p.m.tracks) }
+
+// stamp is the Timestamp that a cluster gets: of the original one, shifted, and
+// not behind its new frames.
+func (p *planner) stamp(c cluster, frames []frame) int64 {
+	at := c.timestamp + p.clusterShift()
+	for _, f := range frames {
+		at = min(at, f.ts)
+	}
+	return max(0, at)
+}
+
+// clusterShift is how many ticks clusters move: as much as the track that moves
+// the most, so that no block comes before its cluster.
+func (p *planner) clusterShift() int64 {
+	shift := p.base()
+	if !p.video && len(p.sounds) > 0 {
+		shift = p.sounds[0].shift
+	}
+	for _, c := range p.sounds {
+		shift = min(shift, c.shift)
+	}
+	return shift
+}
+
+// opening is the literal that a cluster begins with: its header, its Timestamp
+// and the frames that are written anew. Size is that of what follows, -1 where
+// it is not known.
+func (p *planner) opening(stamp int64, frames []frame, size int64) ([]byte, error) {
+	body := appendUint(nil, idTimestamp, uint64(stamp))
+	body, err := appendFrames(body, frames, stamp)
+	if err != nil {
+		return nil, err
+	}
+	out := appendID(nil, idCluster)
+	if size < 0 || p.drops() {
+		out = appendUnknownSize(out, 8)
+	} else {
+		out = appendSize(out, int64(len(body))+size, 8)
+	}
+	return append(out, body...), nil
+}
+
+func appendFrames(b []byte, frames []frame, stamp int64) ([]byte, error) {
+	var err error
+	for i := range frames {
+		if b, err = frames[i].append(b, stamp); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// single arranges a clip that lies in one cluster.
+func (p *planner) single(b *clusters, c cluster, lead, tail []frame) error {
+	stamp := p.stamp(c, lead)
+	closing, err := appendFrames(nil, tail, stamp)
+	if err != nil {
+		return err
+	}
+	size := p.endOff - p.startOff
+	literal, err := p.opening(stamp, lead, size+int64(len(closing)))
+	if err != nil {
+		return err
+	}
+	b.cue(p, p.firstTick(stamp), 0)
+	b.add(seek.Literal(literal, "first cluster"))
+	b.add(p.range_(p.startOff, p.endOff, &Within{c.timestamp, stamp, size}))
+	b.add(seek.Literal(closing, "last blocks"))
+	return nil
+}
+
+// several arranges a clip of more than one cluster.
+func (p *planner) several(b *clusters, first, last cluster, lead, tail []frame) error {
+	stamp := p.stamp(first, lead)
+	left := int64(-1) // of the first cluster
+	if end := p.endOf(first); end >= 0 {
+		left = end - p.startOff
+	}
+	literal, err := p.opening(stamp, lead, left)
+	if err != nil {
+		return err
+	}
+	b.cue(p, p.firstTick(stamp), 0)
+	b.add(seek.Literal(literal, "first cluster"))
+	b.map_(p, last.offset)
+	for _, q := range p.split(p.startOff, last.offset, &Within{first.timestamp, stamp, left}) {
+		b.add(q)
+	}
+
+	stamp = p.stamp(last, nil)
+	closing, err := appendFrames(nil, tail, stamp)
+	if err != nil {
+		return err
+	}
+	size := p.endOff - last.first
+	if literal, err = p.opening(stamp, nil, size+int64(len(closing))); err != nil {
+		return err
+	}
+	if ticks, ok := p.keyIn(last); ok && b.size >= 0 {
+		b.cue(p, ticks, b.size)
+	}
+	b.add(seek.Literal(literal, "last cluster"))
+	b.add(p.range_(last.first, p.endOff, &Within{last.timestamp, stamp, size}))
+	b.add(seek.Literal(closing, "last blocks"))
+	return nil
+}
+
+// endOf is where a cluster of the start region ends, -1 where that is not known.
+func (p *planner) endOf(c cluster) int64 {
+	if c.size != unknownSize {
+		return c.end()
+	}
+	for _, next := range p.start.clusters {
+		if next.offset > c.offset {
+			return next.offset
+		}
+	}
+	return -1
+}
+
+// range_ is a part of the original's bytes [from, to), rewritten.
+func (p *planner) range_(from, to int64, within *Within) seek.Part {
+	info := p.m.w.Info()
+	q := seek.Bytes(&info, seek.Range{Offset: from, Length: to - from}, "media")
+	w := Rewrite{Shift: p.clusterShift(), Within: within, IDLength: p.m.doc.id, SizeLength: p.m.doc.size}
+	for _, t := range p.m.tracks {
+		r := TrackRewrite{Number: t.number}
+		if p.has(t.number) == nil {
+			r.Drop = true
+			w.Tracks = append(w.Tracks, r)
+			continue
+		}
+		r.Shift = p.shift(t.number) - w.Shift
+		head, tail := p.limits(t)
+		r.From = max(0, min(head, to)-from)
+		if tail > 0 && tail < to {
+			r.To = max(1, tail-from)
+		}
+		if r != (TrackRewrite{Number: t.number}) {
+			w.Tracks = append(w.Tracks, r)
+		}
+	}
+	q.Rewrite = w
+	if p.drops() {
+		q.Size = -1
+	}
+	return q
+}
+
+// limits are the offsets between which the blocks of a track stay in place; to
+// is 0 where all that follow do.
+func (p *planner) limits(t *track) (from, to int64) {
+	for _, c := range p.sounds {
+		if c.t == t {
+			return c.from, c.to
+		}
+	}
+	if p.b == maxOffset {
+		return 0, 0
+	}
+	for _, b := range p.end.blocks { // behind the last that is needed
+		if b.track == t.number && p.time(b.ts, t) < p.b {
+			to = b.end
+		}
+	}
+	if to == 0 {
+		to = max(p.end.from, 1)
+	}
+	return 0, to
+}
+
+func (b *clusters) add(q seek.Part) {
+	if q.Size == 0 {
+		return
+	}
+	b.parts = append(b.parts, q)
+	if b.size >= 0 && q.Size >= 0 {
+		b.size += q.Size
+	} else {
+		b.size = -1
+	}
+}
+
+// cue notes a point for a cluster at an offset in the clip's clusters.
+func (b *clusters) cue(p *planner, ticks, off int64) {
+	b.cues = append(b.cues, cue{time: ticks, cluster: off, track: p.main.number})
+}
+
+// firstTick is the time that leads to the first cluster of the clip.
+func (p *planner) firstTick(stamp int64) int64 {
+	if p.key != nil {
+		return p.key.ts + p.base()
+	}
+	return stamp
+}
+
+// keyIn returns the time in the clip of the first keyframe in the last cluster.
+func (p *planner) keyIn(c cluster) (ticks int64, ok bool) {
+	for _, b := range p.end.blocks {
+		if b.offset > c.offset && b.offset < p.endOff && b.track == p.main.number && b.key {
+			return b.ts + p.shift(b.track), true
+		}
+	}
+	return 0, false
+}
+
+// map_ notes the points of the original's index that lie between.
+func (b *clusters) map_(p *planner, end int64) {
+	if p.drops() {
+		return
+	}
+	shift := p.shift(p.main.number)
+	for _, c := range p.cues {
+		if c.cluster > p.startOff && c.cluster < end && c.time+shift > 0 && c.track == p.main.number {
+			b.cues = append(b.cues, cue{time: c.time + shift, cluster: b.size + c.cluster - p.startOff, track: c.track})
+		}
+	}
+}
+
+// split divides what lies between the ends into parts of which several are
+// fetched at a time.
+func (p *planner) split(from, to int64, within *Within) (parts []seek.Part) {
+	if !p.drops() { // what has no known size is read in order
+		for _, at := range p.middle {
+			if at > from && at < to && (within == nil || within.Size < 0 || at >= from+within.Size) {
+				parts = append(parts, p.range_(from, at, within))
+				from, within = at, nil
+			}
+		}
+	}
+	return append(parts, p.range_(from, to, within))
+}
+
+// subtitles are those that were shown already when the clip begins.
+func (p *planner) subtitles() (out []frame) {
+	if p.key == nil {
+		return nil
+	}
+	for i := range p.start.blocks {
+		b := &p.start.blocks[i]
+		t := p.has(b.track)
+		if t == nil || t.kind != typeSubtitle || b.offset >= p.startOff || b.payload == nil || b.duration < 0 {
+			continue
+		}
+		at, end := p.time(b.ts, t), p.time(b.ts+b.duration, t)
+		if at >= p.zero || end <= p.zero {
+			continue
+		}
+		frames, err := b.frames("")
+		if err != nil || len(frames) != 1 {
+			continue
+		}
+		ts := max(0, p.base()+p.zero/p.m.info.scale)
+		out = append(out, frame{track: b.track, ts: ts, data: frames[0], key: true, duration: (end - p.zero) / p.m.info.scale, extra: b.extra})
+	}
+	return out
+}

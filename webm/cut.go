@@ -1,0 +1,536 @@
+package webm
+
+import (
+	"bytes"
+	"math"
+	"slices"
+)
+
+// soundCut is what happens to a sound track at both ends.
+type soundCut struct {
+	t    *track
+	head []frame // written anew at the beginning
+	tail []frame // and at the end
+	from int64   // blocks in place that begin before it are not needed
+	to   int64   // nor those that begin there or later; 0: all are
+
+	begin   int64 // ns: the first sample that is decoded
+	present int64 // ns: the first that is presented
+	finish  int64 // ns: the end of the last, -1: not known
+	delay   int64 // CodecDelay in the clip, ns
+	preSkip int64 // of OpusHead, samples
+	shift   int64 // ticks that the track's times move
+	exact   bool  // begins at the wanted sample
+	offset  int64 // of the first block needed
+}
+
+// piece is one frame of a sound track with its exact time.
+type piece struct {
+	b        *block
+	data     []byte
+	last     bool  // of its block
+	leads    bool  // the first of its block
+	at, long int64 // ns
+}
+
+func (q piece) end() int64 { return q.at + q.long }
+
+// cut decides what of each track the clip holds.
+func (p *planner) cut() error {
+	p.findEarly()
+	p.first = p.zero
+	p.startOff = maxOffset
+	if p.key != nil {
+		p.startOff = p.key.offset
+	}
+	heads := map[*track][]piece{}
+	for _, t := range p.tracks {
+		if t.kind != typeAudio {
+			continue
+		}
+		pieces, err := p.pieces(t, p.start, p.earlyOf(t))
+		if err != nil {
+			return err
+		}
+		c := &soundCut{t: t, delay: t.codecDelay, exact: true, finish: -1, offset: maxOffset}
+		if t.sound.cut == cutPreSkip {
+			c.preSkip = int64(t.private[10]) | int64(t.private[11])<<8
+		}
+		p.sounds = append(p.sounds, c)
+		heads[t] = pieces
+	}
+	p.placeStart(heads)
+	for _, c := range p.sounds {
+		c.cutHead(p, heads[c.t])
+		if c.begin < p.first {
+			p.first = c.begin
+		}
+	}
+	p.findEnd()
+	for _, c := range p.sounds {
+		if err := c.cutTail(p); err != nil {
+			return err
+		}
+	}
+	p.finishEnd()
+	p.setShifts()
+	return nil
+}
+
+// findEarly looks for blocks of the cluster before the start region.
+func (p *planner) findEarly() {
+	r := p.start
+	if n := r.from - r.lo; n > 0 && int64(len(r.data)) >= n {
+		p.early = p.m.before(r.data[:n], r.lo)
+	}
+}
+
+func (p *planner) earlyOf(t *track) (out []block) {
+	for _, b := range p.early {
+		if b.track == t.number {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// pieces returns the frames of a sound track in a region, with exact times.
+func (p *planner) pieces(t *track, r *region, early []block) ([]piece, error) {
+	var out []piece
+	add := func(b *block) error {
+		if b.payload == nil {
+			return nil
+		}
+		frames, err := b.frames("Segment/Cluster")
+		if err != nil {
+			return err
+		}
+		for i, f := range frames {
+			out = append(out, piece{b: b, data: f, leads: i == 0, last: i == len(frames)-1, at: math.MinInt64})
+		}
+		return nil
+	}
+	for i := range early {
+		if err := add(&early[i]); err != nil {
+			return nil, err
+		}
+	}
+	nearly := len(out)
+	for i := range r.blocks {
+		if b := &r.blocks[i]; b.track == t.number {
+			if err := add(b); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p.setLengths(t, out)
+	if nearly == len(out) {
+		return nil, nil // nothing tells the times of the early ones
+	}
+	p.setTimes(t, out, nearly)
+	return out, nil
+}
+
+// setLengths finds how long each frame lasts.
+func (p *planner) setLengths(t *track, pieces []piece) {
+	for i := range pieces {
+		q := &pieces[i]
+		var samples int64
+		if t.sound.length != nil {
+			var prev []byte
+			if i > 0 {
+				prev = pieces[i-1].data
+			}
+			samples = t.sound.length(prev, q.data)
+		}
+		switch {
+		case samples > 0:
+			q.long = samplesToNs(samples, t.sound.rate)
+		case t.sound.silentFirst && i == 0:
+		case q.b.duration >= 0 && q.leads && q.last:
+			q.long = p.m.ns(q.b.duration)
+		default:
+			q.long = t.defaultDuration
+		}
+	}
+}
+
+// samplesToNs converts without overflow.
+func samplesToNs(n, rate int64) int64 {
+	return n/rate*1e9 + (n%rate*1e9+rate/2)/rate
+}
+
+func nsToSamples(ns, rate int64) int64 {
+	s, rest := ns/1e9, ns%1e9
+	return s*rate + (rest*rate+5e8)/1e9
+}
+
+// setTimes gives each frame its time. A file states them in ticks, often of a
+// millisecond; where the lengths of the frames tell more, they are believed as
+// far as no block contradicts them. The first early pieces have no time of
+// their own: they end where the next begins.
+func (p *planner) setTimes(t *track, pieces []piece, early int) {
+	for early < len(pieces)-1 && pieces[early].long == 0 { // such as the first of Vorbis
+		early++
+	}
+	var sum int64 // of lengths, from pieces[early] on
+	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+	half := p.m.info.scale/2 + 1
+	for i := early; i < len(pieces); i++ {
+		if q := &pieces[i]; q.leads {
+			r := p.time(q.b.ts, t) - sum
+			lo, hi = max(lo, r-half), min(hi, r+half)
+		}
+		if pieces[i].long == 0 {
+			lo, hi = 1, 0 // a length that is not known
+		}
+		sum += pieces[i].long
+	}
+	at := p.time(pieces[early].b.ts, t)
+	steady := lo <= hi
+	if steady {
+		at = p.onGrid(t, lo+(hi-lo)/2, lo, hi)
+	}
+	for i := early; i < len(pieces); i++ {
+		q := &pieces[i]
+		if !steady && q.leads {
+			at = p.time(q.b.ts, t)
+		}
+		q.at = at
+		at += q.long
+	}
+	for i := early - 1; i >= 0; i-- {
+		pieces[i].at = pieces[i+1].at - pieces[i].long
+	}
+}
+
+// onGrid moves a time between lo and hi to where a frame begins if all are as
+// long as each other since the track's first.
+func (p *planner) onGrid(t *track, at, lo, hi int64) int64 {
+	if t.sound.fixed == 0 || !t.begun {
+		return at
+	}
+	origin := p.time(t.firstTick, t)
+	frames := math.Round(float64(nsToSamples(at-origin, t.sound.rate)) / float64(t.sound.fixed))
+	grid := origin + samplesToNs(int64(frames)*t.sound.fixed, t.sound.rate)
+	if grid >= lo-p.m.info.scale && grid <= hi+p.m.info.scale {
+		return grid
+	}
+	return at
+}
+
+// wanted is the first sample that the clip presents of a track, and the pieces
+// that are at or before it: pieces[j] holds it. J is -1 where the track begins
+// later.
+func wanted(pieces []piece, zero int64) (want int64, j int) {
+	j = -1
+	for i, q := range pieces {
+		if q.at <= zero+halfSample && (j < 0 || q.at >= pieces[j].at) {
+			j = i
+		}
+	}
+	switch {
+	case j < 0:
+		return zero, -1
+	case pieces[j].end() <= zero+halfSample && j+1 < len(pieces) && pieces[j+1].at > zero: // in a gap
+		return pieces[j+1].at, j + 1
+	}
+	return max(zero, pieces[j].at), j
+}
+
+// halfSample is what times may be wrong by: half a sample at 192 kHz, in ns.
+const halfSample = 2600
+
+// placeStart decides where the bytes that stay in place begin: at the keyframe,
+// else at the first sound block that is needed as it is.
+func (p *planner) placeStart(heads map[*track][]piece) {
+	if p.key != nil {
+		return
+	}
+	if p.start.from <= p.m.first.offset && (p.video || len(p.sounds) == 0) {
+		p.startOff = p.start.clusters[0].first
+		return
+	}
+	for _, c := range p.sounds {
+		pieces := heads[c.t]
+		_, j := wanted(pieces, p.zero)
+		if j < 0 {
+			j = 0
+		}
+		if j < len(pieces) {
+			p.startOff = min(p.startOff, c.leadFrom(pieces, j, p.zero).b.offset)
+		}
+	}
+	if p.startOff == maxOffset { // subtitles alone, or sound that is not at hand
+		p.startOff = p.start.clusters[0].first
+		for _, b := range p.start.blocks {
+			if p.has(b.track) != nil && p.m.ns(b.ts) <= p.zero {
+				p.startOff = b.offset
+			}
+		}
+	}
+}
+
+// leadFrom returns the first piece that is needed so that pieces[j] is decoded
+// right.
+func (c *soundCut) leadFrom(pieces []piece, j int, zero int64) piece {
+	return pieces[c.leadIndex(pieces, j, max(zero, pieces[j].at))]
+}
+
+func (c *soundCut) leadIndex(pieces []piece, j int, want int64) int {
+	s := j
+	most := c.t.sound.ideal
+	if c.t.sound.cut == cutPreSkip {
+		most = min(most, maxPreSkip*1e9/opusRate)
+	}
+	if c.t.sound.cut == cutWhole || c.t.sound.cut == cutBytes || most == 0 {
+		return s
+	}
+	for s > 0 && want-pieces[s-1].at <= most && pieces[s-1].end() >= pieces[s].at-1e6 {
+		s--
+	}
+	return s
+}
+
+// cutHead decides what is written anew at the beginning.
+func (c *soundCut) cutHead(p *planner, pieces []piece) {
+	want, j := wanted(pieces, p.zero)
+	c.begin, c.present = p.zero, p.zero
+	if j < 0 { // begins later, as it is
+		if len(pieces) > 0 {
+			c.begin, c.present, c.offset = pieces[0].at, pieces[0].at, pieces[0].b.offset
+		}
+		return
+	}
+	s := c.leadIndex(pieces, j, want)
+	c.begin, c.present, c.offset = pieces[s].at, want, pieces[s].b.offset
+	if own := pieces[0].at + c.t.codecDelay; c.isFirst(pieces[0]) && want <= own+halfSample {
+		c.begin, c.present, c.offset = pieces[0].at, own, pieces[0].b.offset // the track's own beginning
+		return
+	}
+	c.from = p.startOff
+	switch c.t.sound.cut {
+	case cutPreSkip:
+		c.preSkip = max(0, nsToSamples(want-pieces[s].at, opusRate))
+		c.delay = samplesToNs(c.preSkip, opusRate)
+	case cutPadding, cutBytes:
+		if want-pieces[s].at > halfSample { // else it begins with a frame, and needs no other
+			c.from = max(c.from, pieces[j].b.end)
+		}
+		c.delay = 0
+	default:
+		c.present = pieces[s].at
+		c.exact = math.Abs(float64(want-pieces[s].at)) < halfSample
+		c.delay = 0
+	}
+	for i := s; i < len(pieces) && (pieces[i].b.offset < c.from || i <= j && pieces[i].b.offset < p.startOff); i++ {
+		c.head = append(c.head, c.headFrame(pieces[i], want, i == s))
+	}
+}
+
+// isFirst reports whether a piece is the first of the track.
+func (c *soundCut) isFirst(q piece) bool {
+	return c.t.begun && q.leads && q.b.ts == c.t.firstTick && q.b.offset < c.t.firstEnd
+}
+
+// headFrame writes a frame anew, without what of it presents before want.
+func (c *soundCut) headFrame(q piece, want int64, first bool) frame {
+	f := frame{track: c.t.number, data: q.data, key: true, flags: q.b.flags, duration: -1, discard: q.b.discard, extra: q.b.extra}
+	at := q.at
+	early := min(want-q.at, q.long)
+	switch {
+	case early <= halfSample:
+	case c.t.sound.cut == cutPadding && !(first && c.t.sound.silentFirst):
+		f.discard = -early
+	case c.t.sound.cut == cutBytes:
+		n := nsToSamples(early, c.t.sound.rate)
+		at += samplesToNs(n, c.t.sound.rate)
+		f.data = f.data[min(int(n)*c.t.sound.align, len(f.data)):]
+	}
+	f.ns = at
+	return f
+}
+
+// findEnd decides, for what is not sound, where the clip ends.
+func (p *planner) findEnd() {
+	p.endOff = p.startOff
+	if p.b == maxOffset {
+		p.endOff = p.end.next
+		return
+	}
+	for _, b := range p.end.blocks {
+		t := p.has(b.track)
+		if t != nil && t.kind != typeAudio && p.time(b.ts, t) < p.b && b.offset >= p.startOff {
+			p.endOff = max(p.endOff, b.end)
+		}
+	}
+}
+
+// cutTail decides what is written anew at the end.
+func (c *soundCut) cutTail(p *planner) error {
+	pieces, err := p.pieces(c.t, p.end, nil)
+	if err != nil {
+		return err
+	}
+	if n := len(pieces); n > 0 {
+		c.finish = pieces[n-1].end() - max(0, pieces[n-1].b.discard)
+	}
+	if p.b == maxOffset {
+		return nil
+	}
+	last := -1
+	for i, q := range pieces {
+		if q.at < p.b-halfSample {
+			last = i
+		}
+	}
+	if last < 0 { // nothing of it is in sight before b
+		c.finish = -1
+		c.to = p.end.from
+		if p.end == p.start {
+			c.to = max(c.to, c.from)
+		}
+		for _, q := range pieces {
+			c.to = q.b.offset
+			break
+		}
+		return nil
+	}
+	q := pieces[last]
+	c.to, c.finish = q.b.end, min(q.end(), p.b)
+	over := q.end() - max(q.b.discard, 0) - p.b
+	if q.b.discard > 0 && !q.last {
+		over = q.end() - p.b
+	}
+	switch {
+	case q.last && over <= halfSample:
+		return nil // ends with a block
+	case c.t.sound.cut == cutWhole && q.last:
+		c.finish = q.end()
+		return nil
+	case q.b.offset < c.from: // the clip lies in frames that are written anew already
+		c.cutShort(p.b)
+		return nil
+	}
+	c.to = q.b.offset
+	i := last
+	for i > 0 && pieces[i-1].b == q.b {
+		i--
+	}
+	for ; i <= last; i++ {
+		f := c.headFrame(pieces[i], math.MinInt64/2, false)
+		if i == last {
+			c.trim(&f, over)
+		}
+		c.tail = append(c.tail, f)
+	}
+	return nil
+}
+
+// trim leaves out the last ns of a frame.
+func (c *soundCut) trim(f *frame, over int64) {
+	switch {
+	case over <= halfSample:
+	case c.t.sound.cut == cutBytes:
+		n := int(nsToSamples(over, c.t.sound.rate)) * c.t.sound.align
+		f.data = f.data[:max(0, len(f.data)-n)]
+	case c.t.sound.cut == cutWhole:
+	default:
+		f.discard = max(f.discard, 0) + over
+	}
+}
+
+// cutShort ends the frames at the beginning at b.
+func (c *soundCut) cutShort(b int64) {
+	for i := range c.head {
+		f := &c.head[i]
+		long := samplesToNs(c.lengthOf(f.data), c.t.sound.rate)
+		if f.ns >= b-halfSample {
+			c.head = c.head[:i]
+			return
+		}
+		if over := f.ns + long - b; over > halfSample && f.discard >= 0 {
+			c.trim(f, over)
+			c.head = c.head[:i+1]
+			return
+		}
+	}
+}
+
+func (c *soundCut) lengthOf(data []byte) int64 {
+	if c.t.sound.length == nil {
+		return 0
+	}
+	return c.t.sound.length(nil, data)
+}
+
+// finishEnd takes the sound into account for where the clip ends.
+func (p *planner) finishEnd() {
+	if p.b == maxOffset {
+		return
+	}
+	for _, c := range p.sounds {
+		if c.to == 0 {
+			continue
+		}
+		for _, b := range p.end.blocks { // the last that stays in place
+			if b.track == c.t.number && b.offset < c.to && b.offset >= max(c.from, p.startOff) {
+				p.endOff = max(p.endOff, b.end)
+			}
+		}
+	}
+}
+
+// setShifts finds how many ticks each track's times move.
+func (p *planner) setShifts() {
+	zero := p.zero
+	if p.sel.Timeline == "original" {
+		zero = 0
+	}
+	ticks := func(ns int64) int64 { return int64(math.Round(float64(ns) / float64(p.m.info.scale))) }
+	for _, c := range p.sounds {
+		// What is decoded before zero needs room, unless CodecDelay gives it.
+		p.lead = max(p.lead, zero-c.begin-c.delay)
+	}
+	p.lead = -ticks(-p.lead) * p.m.info.scale
+	for _, c := range p.sounds {
+		c.shift = ticks(p.lead - zero + c.delay - c.t.codecDelay)
+		for _, frames := range [][]frame{c.head, c.tail} {
+			for i := range frames {
+				frames[i].ts = ticks(frames[i].ns - zero + p.lead + c.delay)
+			}
+		}
+		slices.SortStableFunc(c.head, func(a, b frame) int { return int(max(-1, min(1, a.ts-b.ts))) })
+	}
+}
+
+// shift is how many ticks the times of a track move.
+func (p *planner) shift(number uint64) int64 {
+	for _, c := range p.sounds {
+		if c.t.number == number {
+			return c.shift
+		}
+	}
+	return p.base()
+}
+
+// base is how many ticks the times of pictures and subtitles move.
+func (p *planner) base() int64 {
+	zero := p.zero
+	if p.sel.Timeline == "original" {
+		zero = 0
+	}
+	return int64(math.Round(float64(p.lead-zero) / float64(p.m.info.scale)))
+}
+
+var opusMagic = []byte("OpusHead")
+
+// patchPreSkip returns OpusHead with another pre-skip (RFC 7845 section 5.1).
+func patchPreSkip(private []byte, samples int64) []byte {
+	if len(private) < 12 || !bytes.HasPrefix(private, opusMagic) {
+		return private
+	}
+	out := bytes.Clone(private)
+	out[10], out[11] = byte(samples), byte(samples>>8)
+	return out
+}

@@ -1,0 +1,159 @@
+package webm_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/tools"
+)
+
+// made is a file that a test makes, and how its clips compare.
+type made struct {
+	name  string
+	ext   string // default "webm"
+	args  []string
+	live  bool     // through a pipe: unknown sizes, no Cues, no Duration
+	merge []string // options of mkvmerge, which makes the file of ffmpeg's then
+	sound soundRule
+	trait interval
+}
+
+// soundRule is how exact the sound of a clip is.
+type soundRule int
+
+const (
+	exact soundRule = iota // to the bit, and the right number of samples
+	opus                   // the right number of samples; converges
+	whole                  // whole frames
+)
+
+type interval struct{ a, b float64 } // b < 0: open
+
+// Common inputs: 20 s of moving pictures, and of sound that is never
+// the same again, so that an offset shows.
+var (
+	picture25 = []string{"-f", "lavfi", "-i", "testsrc2=s=192x108:r=25:d=20"}
+	tone441   = sweep("44100")
+	tone48    = sweep("48000")
+	vp8       = []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "200k", "-g", "50"}
+	vp8alt    = []string{"-c:v", "libvpx", "-deadline", "good", "-cpu-used", "5", "-b:v", "200k", "-g", "60", "-auto-alt-ref", "1", "-lag-in-frames", "16"}
+	vp9       = []string{"-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "5", "-b:v", "200k", "-g", "50", "-auto-alt-ref", "1", "-lag-in-frames", "16"}
+	av1       = []string{"-c:v", "libsvtav1", "-preset", "12", "-g", "50", "-svtav1-params", "lp=1"}
+	x264      = []string{"-c:v", "libx264", "-preset", "veryfast", "-g", "50", "-keyint_min", "50", "-sc_threshold", "0", "-bf", "3"}
+	x265      = []string{"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "keyint=50:min-keyint=50:pools=1:log-level=error", "-bf", "3"}
+	opusCodec = []string{"-c:a", "libopus", "-b:a", "64k"}
+	vorbis    = []string{"-c:a", "libvorbis", "-q:a", "2"}
+	aac       = []string{"-c:a", "aac", "-b:a", "64k", "-aac_pns", "0"}
+)
+
+// files are the kinds of files. The trait of each is the pair that is compared
+// in a short run.
+var files = []made{
+	{name: "vp8-vorbis", args: args(picture25, tone441, vp8, vorbis), trait: interval{5.013, 7.5}},
+	{name: "vp8-altref-vorbis", args: args(picture25, tone48, vp8alt, vorbis), trait: interval{6.5, 9.1}},
+	{name: "vp9-opus", args: args(picture25, tone48, vp9, opusCodec), sound: opus, trait: interval{5.013, 7.5}},
+	{name: "vp9-opus-front", args: args(picture25, tone48, vp9, opusCodec, s("-cues_to_front", "1")), sound: opus, trait: interval{3.99, 6.01}},
+	{name: "vp9-opus-live", live: true, args: args(picture25, tone48, vp9, opusCodec), sound: opus, trait: interval{8.3, 11}},
+	{name: "av1-opus", args: args(picture25, tone48, av1, opusCodec), sound: opus, trait: interval{4, 6}},
+	{name: "h264-aac", ext: "mkv", args: args(picture25, tone441, x264, aac), trait: interval{5.013, 7.5}},
+	{name: "h264-aac-live", ext: "mkv", live: true, args: args(picture25, tone48, x264, aac), trait: interval{9.5, 12}},
+	{name: "h264-ntsc-mp3", ext: "mkv", args: args(s("-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=20"), tone441, x264, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{10.01, 12.345}},
+	{name: "h265-flac", ext: "mkv", args: args(picture25, tone48, x265, s("-c:a", "flac")), trait: interval{7.123, 9.02}},
+	{name: "h264-pcm", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "pcm_s16le")), trait: interval{4.2, 6}},
+	{name: "h264-ac3", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "ac3", "-b:a", "128k")), sound: whole, trait: interval{4.2, 6}},
+	{name: "merged-h264-aac", ext: "mkv", merge: s(), args: args(picture25, tone441, x264, aac), trait: interval{5.5, 8}},
+	{name: "merged-vp9-opus", ext: "webm", merge: s("--webm"), args: args(picture25, tone48, vp9, opusCodec), sound: opus, trait: interval{6.6, 8}},
+	{name: "merged-crc", ext: "mkv", merge: s("--engage", "no_simpleblocks", "--cluster-length", "700ms"), args: args(picture25, tone441, x264, aac), trait: interval{5.5, 8}},
+	{name: "opus-only", args: args(tone48, opusCodec), sound: opus, trait: interval{4.2345, 6}},
+	{name: "vorbis-only", args: args(tone441, vorbis), trait: interval{4.2345, 6}},
+	{name: "mp3-laced", ext: "mka", merge: s(), args: args(tone441, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{4.2, 6}},
+	{name: "flac-only", ext: "mka", args: args(tone441, s("-c:a", "flac")), trait: interval{4.2345, 6}},
+	{name: "two-sounds", ext: "mkv", args: args(picture25, tone48, sweep("32000"), s("-map", "0", "-map", "1", "-map", "2"), x264, aac), trait: interval{8, 9}},
+}
+
+// intervals are compared of every file in a full run: on, just before and just
+// after a keyframe, in mid-picture, the first and the last second, the whole
+// and an open end.
+var intervals = []interval{
+	{4, 6}, {3.99, 6}, {4.01, 5.5}, {5.013, 5.9}, {0, 1}, {19, 20}, {0, 20}, {7.3, -1}, {12.345, 12.5},
+}
+
+// sweep is two tones that rise.
+func sweep(rate string) []string {
+	return []string{"-f", "lavfi", "-i", "aevalsrc=0.3*sin(2*PI*t*(300+25*t))+0.1*sin(2*PI*t*(1000+7*t)):s=" + rate + ":d=20"}
+}
+
+func s(args ...string) []string { return args }
+
+// args puts inputs before what is done with them.
+func args(lists ...[]string) []string {
+	var inputs, out []string
+	for _, l := range lists {
+		if len(l) > 1 && (l[0] == "-f" || l[0] == "-itsoffset") {
+			inputs = append(inputs, l...)
+		} else {
+			out = append(out, l...)
+		}
+	}
+	return append(inputs, out...)
+}
+
+var makeOnce sync.Map
+
+// path makes the file, once in a test run.
+func (m made) path(t testing.TB) string {
+	t.Helper()
+	tools.Need(t, "ffmpeg", "ffprobe")
+	if m.merge != nil {
+		tools.Need(t, "mkvmerge")
+	}
+	ext := m.ext
+	if ext == "" {
+		ext = "webm"
+	}
+	path := filepath.Join(tempDir, m.name+"."+ext)
+	once, _ := makeOnce.LoadOrStore(path, sync.OnceFunc(func() { m.write(t, path) }))
+	once.(func())()
+	return path
+}
+
+func (m made) write(t testing.TB, path string) {
+	all := append(slices.Clone(m.args), "-map_metadata", "-1", "-fflags", "+bitexact")
+	switch {
+	case m.live:
+		format := "webm"
+		if m.ext == "mkv" {
+			format = "matroska"
+		}
+		data := oracle.FFmpeg(t, append(all, "-f", format, "-live", "1", "-")...)
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case m.merge != nil:
+		raw := path + ".mkv"
+		oracle.FFmpeg(t, append(all, raw)...)
+		oracle.Run(t, "mkvmerge", append(append([]string{"-q", "-o", path}, m.merge...), raw)...)
+	default:
+		oracle.FFmpeg(t, append(all, path)...)
+	}
+}
+
+// accepted fails the test where mkvinfo or mkvmerge, which reads every block,
+// finds something to say about a file.
+func accepted(t testing.TB, path string) {
+	t.Helper()
+	tools.Need(t, "mkvinfo", "mkvmerge")
+	out, err := exec.Command("mkvmerge", "-o", filepath.Join(t.TempDir(), "again.mkv"), path).CombinedOutput()
+	if err != nil || complains(out) {
+		t.Errorf("mkvmerge: %v\n%s", err, out)
+	}
+	out, err = exec.Command("mkvinfo", "-v", path).CombinedOutput()
+	if err != nil || complains(out) {
+		t.Errorf("mkvinfo: %v\n%s", err, out)
+	}
+}

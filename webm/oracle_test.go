@@ -1,0 +1,179 @@
+package webm_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/tools"
+)
+
+// steady is a decoded sound track without the silence that jitter of its time
+// stamps, which are of whole milliseconds, would put in.
+func steady(t testing.TB, path string, n int, s oracle.Sound) oracle.Sound {
+	t.Helper()
+	raw := oracle.FFmpeg(t, "-copyts", "-i", path, "-map", fmt.Sprintf("0:a:%d", n), "-f", "f32le", "-")
+	s.Samples = make([]float32, len(raw)/4)
+	for i := range s.Samples {
+		s.Samples[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return s
+}
+
+// complains reports whether a program of mkvtoolnix warns or fails.
+func complains(out []byte) bool {
+	for _, word := range []string{"Warning", "warning", "Error", "error", "nknown element"} {
+		if bytes.Contains(out, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (i interval) String() string {
+	if i.b < 0 {
+		return fmt.Sprintf("%g-", i.a)
+	}
+	return fmt.Sprintf("%g-%g", i.a, i.b)
+}
+
+func (i interval) selection() formats.Selection {
+	if i.b < 0 {
+		return formats.Selection{Interval: fragment.From(fragment.FromSeconds(i.a))}
+	}
+	return seconds(i.a, i.b)
+}
+
+// TestOracle decodes originals and clips with ffmpeg and compares them picture
+// by picture and sample by sample.
+func TestOracle(t *testing.T) {
+	pairs := 0
+	for _, m := range files {
+		t.Run(m.name, func(t *testing.T) {
+			path := m.path(t)
+			want := []interval{m.trait}
+			if tools.Full() {
+				want = append(want, intervals...)
+			}
+			for _, i := range want {
+				pairs++
+				t.Run(i.String(), func(t *testing.T) { m.compare(t, path, i) })
+			}
+		})
+	}
+	if tools.Full() && !t.Failed() && pairs < budget.PairsWebM {
+		t.Errorf("%d pairs were compared, want at least %d", pairs, budget.PairsWebM)
+	}
+}
+
+// compare cuts one interval and compares it.
+func (m made) compare(t *testing.T, path string, i interval) {
+	o := mustOpen(t, mustRead(t, path))
+	plan, data := o.clip(t, i.selection())
+	clip := filepath.Join(t.TempDir(), "clip"+filepath.Ext(path))
+	if err := os.WriteFile(clip, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	accepted(t, clip)
+	start := o.Info().StartTime.Seconds()
+	a, b := start+i.a, start+plan.Requested.End.Seconds()
+	original, got := oracle.Original(t, path), oracle.Decode(t, clip)
+	if got.Errors != "" {
+		t.Errorf("ffmpeg complains of the clip: %s", got.Errors)
+	}
+	if len(got.Video) != len(original.Video) || len(got.Audio) != len(original.Audio) {
+		t.Fatalf("the clip has %d videos and %d sounds, want %d and %d", len(got.Video), len(got.Audio), len(original.Video), len(original.Audio))
+	}
+	shown := start + plan.Presented.Start.Seconds()
+	for n, v := range original.Video {
+		r := oracle.CompareVideo(oracle.Between(v, a, b), got.Video[n])
+		lead := len(oracle.Between(v, shown, a))
+		if r.Missing != 0 || r.Lead != lead || r.Tail > m.decodedAhead(t, path, b) {
+			t.Errorf("video %d: %v, want %d to lead in", n, r, lead)
+		}
+	}
+	for n, want := range original.Audio {
+		if float64(want.First) >= b*float64(want.Rate) {
+			continue
+		}
+		m.judge(t, n, steady(t, path, n, want), steady(t, clip, n, got.Audio[n]), a, b, shown)
+	}
+	for n := range original.Audio { // pictures and sound keep step
+		if len(got.Video) == 0 || m.sound == whole {
+			continue
+		}
+		was := between(original.Video[0], shown) - max(shown, float64(original.Audio[n].First)/float64(original.Audio[n].Rate))
+		is := got.Video[0][0].Time - float64(got.Audio[n].First)/float64(got.Audio[n].Rate)
+		if math.Abs(is-was) > 2*budget.TickWebM {
+			t.Errorf("sound %d: pictures begin %.4f s behind the sound, %.4f s in the original", n, is, was)
+		}
+	}
+}
+
+// between is when the first picture at or after a time is shown.
+func between(v []oracle.Picture, a float64) float64 {
+	for _, p := range v {
+		if p.Time >= a-1e-7 {
+			return p.Time
+		}
+	}
+	return 0
+}
+
+// decodedAhead is how many pictures at or after b come before the last one
+// before b in the file, so that decoders need them.
+func (m made) decodedAhead(t *testing.T, path string, b float64) int {
+	n, ahead := 0, 0
+	for _, p := range oracle.Packets(t, path) {
+		if p.Stream != 0 {
+			continue
+		}
+		if p.Time >= b-1e-7 {
+			ahead++
+		} else {
+			n = ahead
+		}
+	}
+	return n
+}
+
+// judge holds one sound track to the rules.
+func (m made) judge(t *testing.T, n int, original, got oracle.Sound, a, b, shown float64) {
+	rate := float64(original.Rate)
+	tick := int(math.Ceil(budget.TickWebM * rate))
+	begins := max(shown, float64(original.First)/rate)
+	r := oracle.CompareAudio(original.Between(a, b), got.Samples, original.Rate, original.Channels)
+	if r.Want == 0 {
+		return
+	}
+	lead := int(math.Round((max(a, begins) - begins) * rate))
+	frame := 1
+	if m.sound == whole {
+		frame = 1536
+	}
+	if off := r.Offset - lead; off < -tick || off > tick+frame || r.Excess < -tick || r.Excess > tick+frame {
+		t.Errorf("sound %d: %v, want offset %d", n, r, lead)
+	}
+	end := min(b, float64(original.First)/rate+float64(len(original.Samples)/original.Channels)/rate)
+	if count := int(math.Round((end - begins) * rate)); m.sound != whole && (r.Have < count-tick || r.Have > count+tick) {
+		t.Errorf("sound %d has %d samples, want %d", n, r.Have, count)
+	}
+	most := float64(oracle.Exact)
+	switch m.sound {
+	case opus:
+		most = budget.OpusResidual
+	case whole:
+		most = budget.NoiseResidual
+	}
+	if r.Residual > most {
+		t.Errorf("sound %d: %v, want at most %g dB", n, r, most)
+	}
+}

@@ -1,0 +1,601 @@
+package webm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// How much is read around the ends of an interval before anything is known of
+// what lies there, in bytes.
+const (
+	// oneRead is the most that is read whole, from the first to the last byte:
+	// below, one request costs less than two.
+	oneRead = 1 << 20
+	// minEdge and maxEdge bound what is read behind the first keyframe's place.
+	minEdge, maxEdge = 64 << 10, 1 << 20
+	// minBefore and maxBefore bound what is read before it, for sound that
+	// leads in.
+	minBefore, maxBefore = 16 << 10, 64 << 10
+	// minBehind and maxBehind bound what is read behind the place at which the
+	// end is guessed.
+	minBehind, maxBehind = 8 << 10, 96 << 10
+	// step is how much more is read where that was not enough.
+	step = 64 << 10
+	// minPart and maxPart bound the ranges into which the middle is divided.
+	minPart, maxPart = 768 << 10, 6 << 20
+	maxParts         = 64
+	// insideSlack is how far before its guessed place sound is looked for.
+	insideSlack = 48 << 10
+	// clusterHead is what is read of a Cluster to see that it is one.
+	clusterHead = 64
+)
+
+const (
+	// interleave is how far sound may lag behind pictures in the file, in ns.
+	interleave = 350e6
+	// reorder is how many pictures may be decoded before one that they follow.
+	reorder = 16
+	// maxBack is how many points of the index may lie before it is given up.
+	maxBack = 3
+)
+
+// planner resolves one selection.
+type planner struct {
+	m      *media
+	sel    formats.Selection
+	tracks []*track // of the clip
+	main   *track   // whose index leads
+	video  bool     // it has pictures
+	a, b   int64    // ns on the file's clock; b is maxOffset for the end
+	cues   []cue
+
+	from, to   bracket // where a (less lead-in) and b lie
+	tail       anchor  // where to read from so that all blocks around b are seen
+	start, end *region // may be the same
+	early      []block // blocks before the start region's first cluster, times from 0
+
+	middle []int64 // clusters between that were seen, where ranges may be divided
+
+	key        *block // the keyframe that the clip begins with, nil without
+	zero       int64  // ns: what the clip begins with
+	startOff   int64  // the first byte of the original that stays in place
+	endOff     int64  // behind the last
+	lead       int64  // ns that sound leads in before zero without CodecDelay
+	sounds     []*soundCut
+	first      int64 // ns: the first sample delivered
+	neededFrom int64 // the first byte that is needed
+
+	warnings []fragment.Warning
+}
+
+// Plan resolves a selection.
+func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
+	p, err := m.planner(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.gather(ctx); err != nil {
+		return nil, err
+	}
+	if s.Form == formats.Verbatim {
+		return p.verbatim()
+	}
+	if err := p.cut(); err != nil {
+		return nil, err
+	}
+	return p.assemble(ctx)
+}
+
+func (m *media) planner(s formats.Selection) (*planner, error) {
+	p := &planner{m: m, sel: s, a: maxOffset, b: maxOffset}
+	switch {
+	case s.Form != "" && s.Form != formats.Standalone && s.Form != formats.Verbatim:
+		return nil, unsupported("", -1, fmt.Sprintf("the form %q", s.Form), "use standalone or verbatim")
+	case s.Layout != "":
+		return nil, unsupported("", -1, fmt.Sprintf("the layout %q", s.Layout), "leave the layout out")
+	case m.first.id == 0:
+		return nil, damaged("Segment", m.segment.offset, "there is no Cluster in it")
+	case s.Interval.Empty():
+		return nil, formats.ErrNoFragment
+	}
+	a := max(0, s.Interval.Start.Round(1e9))
+	if m.timed && a > 0 && a >= m.duration {
+		return nil, &formats.PastEndError{Start: s.Interval.Start, Duration: nanos(m.duration)}
+	}
+	p.a = m.start + min(a, maxOffset/4)
+	if !s.Interval.Open {
+		b := min(s.Interval.End.Round(1e9), maxOffset/4)
+		if !m.timed || b < m.duration {
+			p.b = m.start + b
+		}
+	}
+	if err := p.choose(); err != nil {
+		return nil, err
+	}
+	p.cues = m.pointsOf(p.main.number)
+	return p, nil
+}
+
+// choose finds the tracks of the clip: those that are named, or all that the
+// file has enabled, for which of them is played its flags still say.
+func (p *planner) choose() error {
+	if len(p.sel.Tracks) == 0 {
+		for _, t := range p.m.tracks {
+			if t.enabled {
+				p.tracks = append(p.tracks, t)
+			}
+		}
+		if len(p.tracks) == 0 {
+			p.tracks = p.m.tracks
+		}
+	} else {
+		var all []formats.Track
+		for _, t := range p.m.tracks {
+			all = append(all, t.Track)
+		}
+		chosen, err := formats.Chosen(all, p.sel)
+		if err != nil {
+			return err
+		}
+		for _, t := range p.m.tracks {
+			if slices.ContainsFunc(chosen, func(c formats.Track) bool { return c.ID == t.ID }) {
+				p.tracks = append(p.tracks, t)
+			}
+		}
+	}
+	for _, kind := range []uint64{typeVideo, typeAudio} {
+		for _, t := range p.tracks {
+			if t.kind == kind && (p.main == nil || t.Default && !p.main.Default) {
+				p.main = t
+			}
+		}
+		if p.main != nil {
+			break
+		}
+	}
+	if p.main == nil {
+		p.main = p.tracks[0]
+	}
+	p.video = p.main.kind == typeVideo
+	return nil
+}
+
+func (p *planner) has(number uint64) *track {
+	for _, t := range p.tracks {
+		if t.number == number {
+			return t
+		}
+	}
+	return nil
+}
+
+// leadIn is how much sound before the first wanted is looked for, in ns.
+func (p *planner) leadIn() (n int64) {
+	for _, t := range p.tracks {
+		if t.kind == typeAudio && p.video {
+			n = max(n, t.sound.warmUp)
+		} else if t.kind == typeAudio {
+			n = max(n, t.sound.ideal)
+		}
+	}
+	return n
+}
+
+// gather reads the two ends of the interval.
+func (p *planner) gather(ctx context.Context) error {
+	for skip := 0; ; skip++ {
+		if err := p.locate(ctx, skip); err != nil {
+			return err
+		}
+		if err := p.readEnds(ctx); err != nil {
+			return err
+		}
+		ok, err := p.settleStart(ctx)
+		if err != nil {
+			return err
+		}
+		if ok {
+			break
+		}
+		if len(p.cues) > 0 {
+			p.m.warn("the index points to byte %d for %v s, where no such Cluster is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
+		}
+		if skip == maxBack && len(p.cues) > 0 { // the index is not to be trusted
+			p.cues, skip = nil, -1
+		} else if skip > maxBack {
+			if p.start.err != nil {
+				return p.start.err
+			}
+			return damaged("Segment/Cluster", p.from.at.offset, "no keyframe was found at or before the interval")
+		}
+	}
+	return p.settleEnd(ctx)
+}
+
+// locate finds both ends, at the same time.
+func (p *planner) locate(ctx context.Context, skip int) error {
+	m := p.m
+	var back bracket
+	end := min(p.b, maxOffset)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { // sound before b may lie before the cluster of b
+		back, err = m.find(ctx, p.cues, max(0, end-interleave)/m.info.scale, 0)
+		return err
+	})
+	g.Go(func() (err error) {
+		p.from, err = m.find(ctx, p.cues, p.begin()/m.info.scale, skip)
+		return err
+	})
+	g.Go(func() (err error) {
+		p.to, err = m.find(ctx, p.cues, end/m.info.scale, 0)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if p.to.at.offset < p.from.at.offset {
+		p.to = p.from
+	}
+	if p.tail = back.at; p.tail.offset < p.from.at.offset {
+		p.tail = p.from.at
+	}
+	return nil
+}
+
+// rate is the number of bytes a second between two anchors.
+func rate(m *media, a, b anchor) int64 {
+	ns := m.ns(b.time - a.time)
+	if ns <= 0 || b.offset <= a.offset {
+		return 0
+	}
+	return int64(float64(b.offset-a.offset) * 1e9 / float64(ns))
+}
+
+// bytesFor is what a time costs at a rate, within bounds.
+func bytesFor(rate, ns, least, most int64) int64 {
+	return max(least, min(int64(float64(rate)*float64(ns)/1e9), most))
+}
+
+// readEnds reads what probably holds the first and the last blocks.
+func (p *planner) readEnds(ctx context.Context) error {
+	m := p.m
+	s, e := p.from, p.to
+	r := &region{lo: s.at.offset, from: s.at.offset}
+	if lead := p.leadIn(); p.video && lead > 0 && r.from > m.first.offset {
+		around := rate(m, s.prev, s.at)
+		if s.prev.offset == 0 || around == 0 {
+			around = rate(m, s.at, s.next)
+		}
+		r.lo = max(m.first.offset, r.from-bytesFor(around, lead+interleave, minBefore, maxBefore))
+		if s.prev.offset > 0 && s.prev.offset >= r.from-maxBefore {
+			r.lo, r.from = s.prev.offset, s.prev.offset
+		}
+	}
+	hi := p.guessEnd(e)
+	if !p.video {
+		if begin := m.place(s, p.begin()) - insideSlack; begin-r.from > maxBefore {
+			if ok, err := p.readInside(ctx, begin, hi); ok || err != nil {
+				return err
+			}
+		}
+	}
+	if hi-s.at.offset <= oneRead {
+		r.size = hi - r.lo
+		p.start, p.end = r, r
+		return m.read(ctx, r)
+	}
+	edge := max(minEdge, min((s.next.offset-s.at.offset)/3, maxEdge))
+	r.size = min(s.at.offset+edge, m.limit()) - r.lo
+	p.start, p.end = r, &region{lo: p.tail.offset, from: p.tail.offset, size: hi - p.tail.offset}
+	if r.lo+r.size >= p.end.lo {
+		r.size, p.end = hi-r.lo, r
+		return m.read(ctx, r)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.findMiddle(ctx) })
+	g.Go(func() error { return m.read(ctx, r, p.end) })
+	return g.Wait()
+}
+
+// findMiddle finds Clusters at which what lies between the ends can be divided,
+// so that several connections share it. A rewriter must begin at one.
+func (p *planner) findMiddle(ctx context.Context) error {
+	m := p.m
+	p.middle = nil
+	from, to := p.from.at, p.tail
+	n := min(p.parts(to.offset-from.offset), maxParts)
+	if n < 2 {
+		return nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	found := make([]int64, n-1)
+	at := from.offset
+	for i := range found {
+		target := from.offset + (to.offset-from.offset)*int64(i+1)/n
+		if len(p.cues) == 0 {
+			g.Go(func() error {
+				tick := from.time + (to.time-from.time)/n*int64(i+1)
+				b, err := m.bySearch(ctx, tick, 0)
+				found[i] = b.at.offset
+				return err
+			})
+			continue
+		}
+		for _, c := range p.cues {
+			if c.cluster >= target && c.cluster > at && c.cluster < to.offset {
+				at = c.cluster
+				g.Go(func() error {
+					b, err := m.w.ReadRange(ctx, seek.Range{Offset: c.cluster, Length: clusterHead}, seek.Media, "cluster")
+					if err == nil {
+						if seen, err := m.clusterAt(b, c.cluster); err == nil || err == errShort && seen.id == idCluster {
+							found[i] = c.cluster
+						}
+					}
+					return err
+				})
+				break
+			}
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	slices.Sort(found)
+	p.middle = slices.Compact(found)
+	return nil
+}
+
+// parts is into how many so many bytes are divided.
+func (p *planner) parts(n int64) int64 {
+	return max(min(n/minPart, 4), (n+maxPart-1)/maxPart)
+}
+
+// guessEnd guesses where the last needed byte lies, and adds what it may be
+// wrong by.
+func (p *planner) guessEnd(e bracket) int64 {
+	m := p.m
+	most := max(m.clustersEnd(e.at.offset), e.at.offset)
+	if p.b == maxOffset {
+		return most
+	}
+	behind := int64(400e6)
+	if p.main.reorders() {
+		behind = 650e6
+	}
+	return min(m.place(e, p.b)+bytesFor(rate(m, e.at, e.next), behind, minBehind, maxBehind), most)
+}
+
+// place guesses where a time lies in a bracket.
+func (m *media) place(e bracket, ns int64) int64 {
+	part := 1.0
+	if span := m.ns(e.next.time - e.at.time); span > 0 {
+		part = max(0, min(float64(ns-m.ns(e.at.time))/float64(span), 1))
+	}
+	return e.at.offset + int64(part*float64(e.next.offset-e.at.offset))
+}
+
+// readInside reads sound from the middle of a large cluster on, for the index
+// leads to its beginning only. It reports false where that does not work out.
+func (p *planner) readInside(ctx context.Context, begin, hi int64) (bool, error) {
+	m := p.m
+	head := &region{lo: p.from.at.offset, from: p.from.at.offset, size: clusterHead}
+	r := &region{lo: begin, from: begin, size: min(max(hi-begin, minEdge), oneRead)}
+	requests := []seek.Request{mediaRequest(head.lo, head.size), mediaRequest(r.lo, r.size)}
+	regions := []*region{head, r}
+	whole := hi-begin <= oneRead
+	if !whole {
+		r.size = minEdge
+		requests[1] = mediaRequest(r.lo, r.size)
+		p.end = &region{lo: p.tail.offset, from: p.tail.offset, size: hi - p.tail.offset}
+		if p.tail.offset <= begin+r.size {
+			return false, nil
+		}
+		requests, regions = append(requests, mediaRequest(p.end.lo, p.end.size)), append(regions, p.end)
+	}
+	if err := m.fill(ctx, regions, requests); err != nil {
+		return false, err
+	}
+	c, err := m.clusterAt(head.data, head.lo)
+	if err != nil || c.end() <= begin {
+		return false, nil
+	}
+	if r.from = m.inside(c, r.data, r.lo); r.from < 0 {
+		return false, nil
+	}
+	r.within = &c
+	r.stretch = m.walkOn(&stretch{next: r.from, clusters: []cluster{c}}, r.data, r.lo)
+	if len(r.blocks) == 0 || m.ns(r.blocks[0].ts) > p.begin() {
+		return false, nil
+	}
+	if p.start = r; whole {
+		p.end = r
+	}
+	return true, nil
+}
+
+// begin is when the first sound that is needed begins, in ns.
+func (p *planner) begin() int64 {
+	if p.video {
+		return p.a
+	}
+	return max(0, p.a-p.leadIn())
+}
+
+// settleStart reads on until all that the beginning needs is at hand. It
+// reports false where no keyframe at or before a is there.
+func (p *planner) settleStart(ctx context.Context) (bool, error) {
+	same := p.start == p.end
+	for n := int64(step); ; n *= 2 {
+		found := p.findKey()
+		if found && p.startSettled() {
+			return true, nil
+		}
+		if !found && p.pastStart() {
+			return false, nil
+		}
+		more, err := p.m.extend(ctx, p.start, n)
+		if err != nil {
+			return false, err
+		}
+		if !more {
+			return found, nil
+		}
+		if !same && p.start.hi() >= p.end.lo { // the two have met
+			p.start.size = p.end.hi() - p.start.lo
+			if err := p.m.read(ctx, p.start); err != nil {
+				return false, err
+			}
+			p.end, same = p.start, true
+		}
+	}
+}
+
+// findKey finds what the clip begins with: the last keyframe at or before a
+// that is at hand.
+func (p *planner) findKey() bool {
+	p.key, p.zero = nil, p.a
+	if p.start.stretch == nil || len(p.start.clusters) == 0 {
+		return false
+	}
+	atFirst := p.start.from <= p.m.first.offset
+	if !p.video {
+		return atFirst || p.start.within != nil || p.time(p.start.clusters[0].timestamp, p.main) <= p.a
+	}
+	pictures := false
+	for i := range p.start.blocks {
+		b := &p.start.blocks[i]
+		if b.track != p.main.number {
+			continue
+		}
+		pictures = true
+		if t := p.time(b.ts, p.main); b.key && t <= p.a {
+			p.key, p.zero = b, t
+		}
+	}
+	// Before the first picture there may be sound.
+	return p.key != nil || atFirst && pictures
+}
+
+// time is when a block of a track is presented, in ns.
+func (p *planner) time(ticks int64, t *track) int64 { return p.m.ns(ticks) - t.codecDelay }
+
+// pastStart reports whether the start region has gone far beyond a.
+func (p *planner) pastStart() bool {
+	if p.start.err != nil {
+		return true
+	}
+	n := 0
+	for _, b := range p.start.blocks {
+		if b.track == p.main.number && p.m.ns(b.ts) > p.a {
+			n++
+		}
+	}
+	return n > reorder
+}
+
+// startSettled reports whether of each sound track a block at or behind zero
+// was seen, so that all that lead in are known.
+func (p *planner) startSettled() bool {
+	if p.start.ended || p.start.err != nil {
+		return true
+	}
+	seen := map[uint64]bool{}
+	for _, b := range p.start.blocks {
+		t := p.has(b.track)
+		if t == nil {
+			continue
+		}
+		at := p.time(b.ts, t)
+		if at >= p.zero && (t.kind != typeAudio || b.payload != nil) {
+			seen[b.track] = true
+		}
+		if at > p.zero+2e9 {
+			return true
+		}
+	}
+	for _, t := range p.tracks {
+		if (t.kind == typeAudio || t == p.main) && !seen[t.number] {
+			return false
+		}
+	}
+	return true
+}
+
+// settleEnd reads on until all that the end needs is at hand.
+func (p *planner) settleEnd(ctx context.Context) error {
+	for n := int64(step); !p.endSettled(); n *= 2 {
+		more, err := p.m.extend(ctx, p.end, n)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if err := p.end.err; err != nil {
+		var encrypted = len(p.end.blocks) == 0
+		if encrypted || p.b != maxOffset && !p.endSettled() {
+			return err
+		}
+		p.warn("%v; the clip ends there", err)
+	}
+	return nil
+}
+
+// endSettled reports whether nothing before b can follow.
+func (p *planner) endSettled() bool {
+	if p.end.ended {
+		return true
+	}
+	if p.b == maxOffset {
+		return false
+	}
+	behind := map[uint64]int{}
+	for _, b := range p.end.blocks {
+		t := p.has(b.track)
+		if t == nil {
+			continue
+		}
+		at := p.time(b.ts, t)
+		switch {
+		case at >= p.b+2e9:
+			return true
+		case at < p.b:
+			behind[b.track] = 0
+		case at >= p.b+500e6 || !t.reorders():
+			behind[b.track] += reorder
+		default:
+			behind[b.track]++
+		}
+	}
+	for _, t := range p.tracks {
+		if (t.kind == typeAudio || t.kind == typeVideo) && behind[t.number] < reorder {
+			return false
+		}
+	}
+	return len(behind) > 0
+}
+
+// reorders reports whether pictures may be decoded in another order than they
+// are shown in.
+func (t *track) reorders() bool {
+	if t.kind != typeVideo {
+		return false
+	}
+	switch t.codecID {
+	case "V_VP8", "V_VP9", "V_AV1", "V_MJPEG", "V_THEORA", "V_FFV1", "V_PRORES", "V_UNCOMPRESSED":
+		return false
+	}
+	return true
+}
+
+func (p *planner) warn(format string, args ...any) {
+	p.warnings = append(p.warnings, fragment.Warning{Reason: fmt.Sprintf(format, args...)})
+}

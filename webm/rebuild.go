@@ -1,0 +1,302 @@
+package webm
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// writer is what a clip's MuxingApp says.
+const writer = "mediafrag"
+
+// header writes all that stands before the clusters: EBML header, Segment,
+// SeekHead, Info, Tracks, Chapters, Tags and Cues.
+func (p *planner) header(b *clusters) ([]byte, error) {
+	type level1 struct {
+		id   uint32
+		data []byte
+	}
+	elements := []level1{
+		{idInfo, p.infoElement()},
+		{idTracks, p.tracksElement()},
+		{idChapters, p.chaptersElement()},
+		{idTags, p.tagsElement()},
+	}
+	elements = slices.DeleteFunc(elements, func(e level1) bool { return len(e.data) == 0 })
+	cues := cuesElement(b.cues, 0)
+
+	// Positions have a fixed width, so that one pass is enough.
+	seekHead := func(at int64) []byte {
+		var body []byte
+		for _, e := range append(slices.Clone(elements), level1{idCues, cues}) {
+			body = append(body, seekEntry(e.id, at)...)
+			at += int64(len(e.data))
+		}
+		return appendElement(nil, idSeekHead, body)
+	}
+	length := int64(len(seekHead(0)))
+	front := seekHead(length)
+	for _, e := range elements {
+		front = append(front, e.data...)
+	}
+	front = append(front, cuesElement(b.cues, int64(len(front)+len(cues)))...)
+
+	out := appendElement(nil, idEBML, p.m.doc.clipHeader())
+	out = appendID(out, idSegment)
+	if b.size < 0 {
+		out = appendUnknownSize(out, 8)
+	} else {
+		out = appendSize(out, int64(len(front))+b.size, 8)
+	}
+	return append(out, front...), nil
+}
+
+// clipHeader is the body of the EBML header of a clip. CodecDelay and
+// DiscardPadding need version 4, SimpleBlock a reader of version 2.
+func (h docHeader) clipHeader() []byte {
+	b := appendUint(nil, 0x4286, 1)                    // EBMLVersion
+	b = appendUint(b, 0x42F7, 1)                       // EBMLReadVersion
+	b = appendUint(b, idEBMLMaxIDLength, uint64(h.id)) // of the original: its clusters are copied
+	b = appendUint(b, idEBMLMaxSizeLength, uint64(maxSizeLength))
+	b = appendElement(b, idDocType, []byte(h.docType))
+	b = appendUint(b, idDocTypeVersion, max(h.version, 4))
+	return appendUint(b, idDocTypeReadVersion, max(h.readVersion, 2))
+}
+
+func seekEntry(id uint32, at int64) []byte {
+	body := appendElement(nil, idSeekID, appendID(nil, id))
+	body = appendUintWidth(body, idSeekPosition, uint64(at), 8)
+	return appendElement(nil, idSeek, body)
+}
+
+// cuesElement writes the Cues of a clip whose clusters begin at base, counted
+// from the Segment's body.
+func cuesElement(points []cue, base int64) []byte {
+	points = slices.Clone(points)
+	slices.SortStableFunc(points, func(a, b cue) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.cluster, b.cluster))
+	})
+	points = slices.CompactFunc(points, func(a, b cue) bool { return a.cluster == b.cluster })
+	var body []byte
+	for _, c := range points {
+		at := appendUint(nil, idCueTrack, c.track)
+		at = appendUintWidth(at, idCueClusterPosition, uint64(base+c.cluster), 8)
+		point := appendUint(nil, idCueTime, uint64(max(0, c.time)))
+		body = appendElement(body, idCuePoint, appendElement(point, idCueTrackPositions, at))
+	}
+	return appendElement(nil, idCues, body)
+}
+
+// infoElement writes Info.
+func (p *planner) infoElement() []byte {
+	m := p.m
+	b := appendUint(nil, idTimestampScale, uint64(m.info.scale))
+	if ns := p.clipEnd(); ns > 0 {
+		b = appendFloat(b, idDuration, float64(ns)/float64(m.info.scale))
+	}
+	b = append(b, m.info.raw...)
+	b = appendElement(b, idMuxingApp, []byte(writer))
+	b = appendElement(b, idWritingApp, []byte(cmp.Or(m.info.writer, writer)))
+	return appendElement(nil, idInfo, b)
+}
+
+// clipEnd is when the clip ends on its own clock, in ns.
+func (p *planner) clipEnd() int64 {
+	end := p.b
+	if end == maxOffset {
+		end = p.m.lastOf(p.end.blocks)
+	} else if p.end.ended {
+		end = min(end, max(p.m.lastOf(p.end.blocks), p.zero))
+	}
+	if p.sel.Timeline == formats.Original {
+		return end
+	}
+	return end - p.zero + p.lead
+}
+
+// tracksElement writes Tracks: the selected entries as they are, but for what
+// a cut in sound changes.
+func (p *planner) tracksElement() []byte {
+	var body []byte
+	for _, t := range p.tracks {
+		body = appendElement(body, idTrackEntry, p.trackEntry(t))
+	}
+	return appendElement(nil, idTracks, body)
+}
+
+func (p *planner) trackEntry(t *track) []byte {
+	var c *soundCut
+	for _, s := range p.sounds {
+		if s.t == t && (s.delay != t.codecDelay || s.t.sound.cut == cutPreSkip) {
+			c = s
+		}
+	}
+	if c == nil {
+		return t.raw
+	}
+	var out []byte
+	rest := children{lengths: p.m.doc.lengths, data: t.raw}
+	for {
+		from := rest.pos
+		e, body, ok, err := rest.next()
+		if err != nil || !ok { // it was read before: no error
+			break
+		}
+		switch e.id {
+		case idCodecDelay:
+		case idCodecPrivate:
+			if t.sound.cut == cutPreSkip {
+				body = patchPreSkip(body, c.preSkip)
+			}
+			out = appendElement(out, idCodecPrivate, body)
+		default:
+			out = append(out, t.raw[max(int64(from), e.offset):rest.pos]...)
+		}
+	}
+	if c.delay > 0 {
+		out = appendUint(out, idCodecDelay, uint64(c.delay))
+	}
+	if t.sound.cut == cutPreSkip && t.seekPreRoll == 0 {
+		out = appendUint(out, idSeekPreRoll, opusWarmUp)
+	}
+	return out
+}
+
+// chaptersElement writes the chapters of the clip.
+func (p *planner) chaptersElement() []byte {
+	end := p.b
+	if end == maxOffset {
+		end = p.m.lastOf(p.end.blocks)
+	}
+	shift := p.zero - p.lead
+	if p.sel.Timeline == formats.Original {
+		shift = 0
+	}
+	return p.m.clipChapters(p.zero, end, shift)
+}
+
+// tagsElement returns the Tags that still hold for the clip, if they are at
+// hand: they never cost a request.
+func (p *planner) tagsElement() []byte {
+	m := p.m
+	if m.tagsAt == 0 {
+		return nil
+	}
+	head, ok := m.w.Held(seek.Range{Offset: m.tagsAt, Length: min(maxHeader, m.limit()-m.tagsAt)})
+	if !ok {
+		return nil
+	}
+	e, err := m.doc.parse(head, m.tagsAt)
+	if err != nil || e.id != idTags || e.size < 0 || e.size > maxTags {
+		return nil
+	}
+	data, ok := m.w.Held(seek.Range{Offset: e.body(), Length: e.size})
+	if !ok || int64(len(data)) < e.size {
+		return nil
+	}
+	var out []byte
+	each(m.doc.lengths, e, data, func(x element, b []byte) {
+		if x.id == idTag {
+			out = append(out, p.clipTag(x, b)...)
+		}
+	})
+	if len(out) == 0 {
+		return nil
+	}
+	return appendElement(nil, idTags, out)
+}
+
+// clipTag returns a Tag without what counts the original, nil where nothing is
+// left or it is of a track or a chapter that the clip does not have.
+func (p *planner) clipTag(e element, body []byte) []byte {
+	var kept []byte
+	applies, values := true, 0
+	each(p.m.doc.lengths, e, body, func(x element, b []byte) {
+		switch x.id {
+		case idTargets:
+			each(p.m.doc.lengths, x, b, func(y element, b []byte) {
+				switch uid := uintOf(b); {
+				case y.id == idTagTrackUID && uid != 0:
+					applies = applies && slices.ContainsFunc(p.tracks, func(t *track) bool { return t.uid == uid })
+				case y.id == idTagChapterUID && uid != 0:
+					applies = applies && p.chapterKept(uid)
+				}
+			})
+		case idSimpleTag:
+			var name string
+			each(p.m.doc.lengths, x, b, func(y element, b []byte) {
+				if y.id == idTagName {
+					name = stringOf(b)
+				}
+			})
+			if isStatistic(name) {
+				return
+			}
+			values++
+		}
+		kept = appendElement(kept, x.id, b)
+	})
+	if !applies || values == 0 {
+		return nil
+	}
+	return appendElement(nil, idTag, kept)
+}
+
+// isStatistic reports whether a tag counts what the original has, as mkvmerge
+// and ffmpeg write them, perhaps with a language behind.
+func isStatistic(name string) bool {
+	name, _, _ = strings.Cut(strings.ToUpper(name), "-")
+	switch name {
+	case "DURATION", "BPS", "NUMBER_OF_FRAMES", "NUMBER_OF_BYTES", "SOURCE_OSHASH":
+		return true
+	}
+	return strings.HasPrefix(name, "_STATISTICS_")
+}
+
+func (p *planner) chapterKept(uid uint64) bool {
+	var in func(atoms []atom) bool
+	in = func(atoms []atom) bool {
+		return slices.ContainsFunc(atoms, func(a atom) bool {
+			return a.uid == uid && a.start < p.b && (a.end < 0 || a.end > p.zero) || in(a.atoms)
+		})
+	}
+	return slices.ContainsFunc(p.m.chapters, func(e edition) bool { return in(e.atoms) })
+}
+
+// verbatim is a plan of the original's bytes alone: what stands before the
+// first Cluster, and the Clusters that cover the interval.
+func (p *planner) verbatim() (*formats.Plan, error) {
+	if len(p.sel.Tracks) > 0 && p.drops() {
+		return nil, unsupported("", -1, "single tracks in verbatim form", "use the standalone form")
+	}
+	if err := p.cut(); err != nil {
+		return nil, err
+	}
+	first := p.clusterOf(p.start, p.startOff)
+	last := p.clusterOf(p.end, p.endOff-1)
+	if first == nil || last == nil {
+		return nil, damaged("Segment/Cluster", p.startOff, "no Cluster holds the interval")
+	}
+	from, to := first.offset, min(last.end(), p.m.clustersEnd(last.offset))
+	if last.size == unknownSize {
+		to = p.endOff // its end is not told: up to the last block that is needed
+	}
+	if to < from {
+		to = from
+	}
+	info := p.m.w.Info()
+	plan := &formats.Plan{
+		MediaType: p.m.mediaType(p.m.tracks),
+		Parts: []seek.Part{
+			seek.Bytes(&info, seek.Range{Offset: 0, Length: p.m.first.offset}, "header"),
+			seek.Bytes(&info, seek.Range{Offset: from, Length: to - from}, "media"),
+		},
+		Size:   p.m.first.offset + to - from,
+		Needed: p.needed(),
+	}
+	p.describe(plan)
+	return plan, nil
+}
