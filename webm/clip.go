@@ -299,8 +299,11 @@ func (p *planner) range_(from, to int64, within *Within) seek.Part {
 		r.Shift = p.shift(t.number) - w.Shift
 		head, tail := p.limits(t)
 		r.From = max(0, min(head, to)-from)
-		if tail > 0 && tail < to {
-			r.To = max(1, tail-from)
+		switch {
+		case tail > 0 && tail <= from: // none of it stays
+			r.From = to - from
+		case tail > 0 && tail < to:
+			r.To = tail - from
 		}
 		if r != (TrackRewrite{Number: t.number}) {
 			w.Tracks = append(w.Tracks, r)

@@ -308,7 +308,7 @@ func (c *soundCut) cutHead(p *planner, pieces []piece) {
 		c.begin, c.present, c.offset = pieces[0].at, own, pieces[0].b.offset // the track's own beginning
 		return
 	}
-	c.from = p.startOff
+	c.from = max(p.startOff, c.offset)
 	switch c.t.sound.cut {
 	case cutPreSkip:
 		c.preSkip = max(0, nsToSamples(want-pieces[s].at, opusRate))
@@ -323,7 +323,7 @@ func (c *soundCut) cutHead(p *planner, pieces []piece) {
 		c.exact = math.Abs(float64(want-pieces[s].at)) < halfSample
 		c.delay = 0
 	}
-	for i := s; i < len(pieces) && (pieces[i].b.offset < c.from || i <= j && pieces[i].b.offset < p.startOff); i++ {
+	for i := s; i < len(pieces) && pieces[i].b.offset < c.from; i++ {
 		c.head = append(c.head, c.headFrame(pieces[i], want, i == s))
 	}
 }

@@ -34,10 +34,10 @@ const (
 
 type interval struct{ a, b float64 } // b < 0: open
 
-// Common inputs: 20 s of moving pictures, and of sound that is never
+// Common inputs: 12 s of moving pictures, and of sound that is never
 // the same again, so that an offset shows.
 var (
-	picture25 = []string{"-f", "lavfi", "-i", "testsrc2=s=192x108:r=25:d=20"}
+	picture25 = []string{"-f", "lavfi", "-i", "testsrc2=s=192x108:r=25:d=12"}
 	tone441   = sweep("44100")
 	tone48    = sweep("48000")
 	vp8       = []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "200k", "-g", "50"}
@@ -61,8 +61,8 @@ var files = []made{
 	{name: "vp9-opus-live", live: true, args: args(picture25, tone48, vp9, opusCodec), sound: opus, trait: interval{8.3, 11}},
 	{name: "av1-opus", args: args(picture25, tone48, av1, opusCodec), sound: opus, trait: interval{4, 6}},
 	{name: "h264-aac", ext: "mkv", args: args(picture25, tone441, x264, aac), trait: interval{5.013, 7.5}},
-	{name: "h264-aac-live", ext: "mkv", live: true, args: args(picture25, tone48, x264, aac), trait: interval{9.5, 12}},
-	{name: "h264-ntsc-mp3", ext: "mkv", args: args(s("-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=20"), tone441, x264, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{10.01, 12.345}},
+	{name: "h264-aac-live", ext: "mkv", live: true, args: args(picture25, tone48, x264, aac), trait: interval{8.5, 11}},
+	{name: "h264-ntsc-mp3", ext: "mkv", args: args(s("-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=12"), tone441, x264, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{8.01, 10.345}},
 	{name: "h265-flac", ext: "mkv", args: args(picture25, tone48, x265, s("-c:a", "flac")), trait: interval{7.123, 9.02}},
 	{name: "h264-pcm", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "pcm_s16le")), trait: interval{4.2, 6}},
 	{name: "h264-ac3", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "ac3", "-b:a", "128k")), sound: whole, trait: interval{4.2, 6}},
@@ -80,12 +80,12 @@ var files = []made{
 // after a keyframe, in mid-picture, the first and the last second, the whole
 // and an open end.
 var intervals = []interval{
-	{4, 6}, {3.99, 6}, {4.01, 5.5}, {5.013, 5.9}, {0, 1}, {19, 20}, {0, 20}, {7.3, -1}, {12.345, 12.5},
+	{4, 6}, {3.99, 6}, {4.01, 5.5}, {5.013, 5.9}, {0, 1}, {11, 12}, {0, 12}, {7.3, -1}, {10.345, 10.5},
 }
 
 // sweep is two tones that rise.
 func sweep(rate string) []string {
-	return []string{"-f", "lavfi", "-i", "aevalsrc=0.3*sin(2*PI*t*(300+25*t))+0.1*sin(2*PI*t*(1000+7*t)):s=" + rate + ":d=20"}
+	return []string{"-f", "lavfi", "-i", "aevalsrc=0.3*sin(2*PI*t*(300+25*t))+0.1*sin(2*PI*t*(1000+7*t)):s=" + rate + ":d=12"}
 }
 
 func s(args ...string) []string { return args }
