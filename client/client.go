@@ -11,6 +11,7 @@ import (
 	"github.com/mediafrag/mediafrag/mp4"
 	"github.com/mediafrag/mediafrag/ogg"
 	"github.com/mediafrag/mediafrag/seek"
+	"github.com/mediafrag/mediafrag/webm"
 )
 
 // DefaultIdleTimeout is how long a Client waits for the next byte.
@@ -64,7 +65,7 @@ type Client struct {
 // DefaultFormats returns the containers that are built in, in the order in
 // which they are tried.
 func DefaultFormats() []formats.Format {
-	return []formats.Format{mp4.Format{}, ogg.Format{}, hls.Format{}}
+	return []formats.Format{mp4.Format{}, ogg.Format{}, webm.Format{}, hls.Format{}}
 }
 
 // CloseIdleConnections closes the connections that the Client keeps for its next

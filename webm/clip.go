@@ -103,7 +103,7 @@ func (p *planner) describe(plan *formats.Plan) {
 	}
 	plan.Presented = between(present, finish)
 	plan.Covered = between(covered, finish)
-	if p.m.timed == false && p.b != maxOffset {
+	if !p.m.timed && p.b != maxOffset {
 		if d := p.m.lastOf(p.end.blocks); p.end.ended && d < p.b {
 			plan.Requested = p.sel.Interval.Clamp(nanos(max(0, d-start)))
 			plan.Presented, plan.Covered = between(present, d), between(covered, d)

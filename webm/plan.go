@@ -63,14 +63,13 @@ type planner struct {
 
 	middle []int64 // clusters between that were seen, where ranges may be divided
 
-	key        *block // the keyframe that the clip begins with, nil without
-	zero       int64  // ns: what the clip begins with
-	startOff   int64  // the first byte of the original that stays in place
-	endOff     int64  // behind the last
-	lead       int64  // ns that sound leads in before zero without CodecDelay
-	sounds     []*soundCut
-	first      int64 // ns: the first sample delivered
-	neededFrom int64 // the first byte that is needed
+	key      *block // the keyframe that the clip begins with, nil without
+	zero     int64  // ns: what the clip begins with
+	startOff int64  // the first byte of the original that stays in place
+	endOff   int64  // behind the last
+	lead     int64  // ns that sound leads in before zero without CodecDelay
+	sounds   []*soundCut
+	first    int64 // ns: the first sample delivered
 
 	warnings []fragment.Warning
 }

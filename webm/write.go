@@ -75,14 +75,3 @@ func appendFloat(b []byte, id uint32, v float64) []byte {
 	b = appendSize(appendID(b, id), 8, 1)
 	return binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 }
-
-// appendVoid appends a Void element that takes n bytes with its header, n ≥ 2.
-func appendVoid(b []byte, n int64) []byte {
-	b = append(b, idVoid)
-	m := 1
-	if n-2 >= 1<<7-1 {
-		m = 8
-	}
-	b = appendSize(b, n-1-int64(m), m)
-	return append(b, make([]byte, n-1-int64(m))...)
-}

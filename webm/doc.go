@@ -1,0 +1,20 @@
+// Package webm reads WebM and Matroska (RFC 9559, over EBML, RFC 8794) and cuts
+// clips of it.
+//
+// [Format] opens a file: it reads the header, the tracks and the index (Cues),
+// wherever SeekHeads say they are, or the ends of the file where none does. A
+// file without Cues is searched for Clusters in its raw bytes.
+//
+// A clip is a new file of the same type. Its header is written anew, its
+// TrackEntries are the original's; its first Cluster begins with the picture's
+// keyframe at or before the interval, its last ends behind the last block that
+// presents within. What lies between are the original's bytes, whose times a
+// [Rewrite] shifts while they stream; no coded frame is changed. All enabled
+// tracks are kept unless some are named: their flags still say which are played.
+//
+// Sound begins exactly with the keyframe, in files of sound alone exactly with
+// the interval, and ends exactly with the interval where the codec allows it:
+// Opus by pre-skip and CodecDelay, others by DiscardPadding, PCM by cutting its
+// frames. Where sound other than Opus must be decoded before, the clip's
+// pictures begin so much later on the clip's clock, and nothing presents before.
+package webm
