@@ -72,6 +72,7 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	if m.fragmented {
 		return f, f.findIndex(ctx)
 	}
+	f.end, f.ends = m.length(), true
 	return f, nil
 }
 

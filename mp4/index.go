@@ -18,7 +18,10 @@ func (f *file) findIndex(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.firstMoof = f.heldMoof(first)
+	if m := f.heldFragment(first); m != nil {
+		f.firstMoof = int64(len(m.box.raw))
+	}
+	defer f.learn(first)
 	whole, err := f.coversFile(ctx, roots)
 	if err != nil {
 		return err
@@ -135,24 +138,32 @@ func (f *file) boxAt(ctx context.Context, at int64) (typ string, header int, siz
 	return typ, header, size, nil
 }
 
-// heldMoof returns the length of the moof at or right behind an offset where
-// the window holds it, else 0.
-func (f *file) heldMoof(at int64) int64 {
+// heldFragment returns the first fragment at or behind an offset where the
+// window holds it, else nil.
+func (f *file) heldFragment(at int64) *moof {
 	for range 8 { // styp, sidx, emsg, prft and the like stand before it
 		head, ok := f.window.Held(seek.Range{Offset: at, Length: headerBytes})
 		if !ok || len(head) < 8 {
-			return 0
+			return nil
 		}
-		typ, _, size, ok := readHeader(head)
+		typ, header, size, ok := readHeader(head)
 		switch {
 		case !ok || size <= 0 || at+size < at:
-			return 0
+			return nil
 		case typ == "moof":
-			return size
+			raw, ok := f.window.Held(seek.Range{Offset: at, Length: size})
+			if !ok || int64(len(raw)) < size {
+				return nil
+			}
+			m, err := readFragment(box{typ: typ, off: at, header: header, raw: raw, path: "moof"}, f.movie.fragmentDefaultsOf())
+			if err != nil {
+				return nil
+			}
+			return m
 		}
 		at += size
 	}
-	return 0
+	return nil
 }
 
 // coversFile reports whether segment indices cover all fragments of the file:
@@ -179,12 +190,9 @@ func (f *file) coversFile(ctx context.Context, roots []*segmentIndex) (bool, err
 			return false, nil // one index for each fragment, in all likelihood
 		}
 	}
-	typ, _, _, err := f.boxAt(ctx, end)
-	switch {
-	case err != nil:
-		return false, nil // what comes behind is not ours to judge yet
-	case typ == "moof" || typ == "styp" || typ == "sidx" || typ == "emsg" || typ == "prft":
-		return false, nil
+	switch typ, _, _, err := f.boxAt(ctx, end); typ {
+	case "mfra", "free", "skip", "udta", "meta", "uuid", "":
+		return err == nil, nil
 	}
-	return true, nil
+	return false, nil // fragments, or an index that does not know where it points
 }

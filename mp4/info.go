@@ -2,27 +2,108 @@ package mp4
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 )
 
-// Info says what the moov tells.
+// Info says what the index tells.
 func (f *file) Info() formats.Info {
-	return formats.Info{
+	i := formats.Info{
 		Format:    Name,
 		MediaType: f.mediaType(),
-		Duration:  f.movie.length(),
-		Timed:     true,
+		Duration:  f.end,
+		Timed:     f.ends,
 		Index:     f.index,
 		Seekable:  true,
 		Tracks:    f.movie.infos(),
-		Chapters:  f.movie.chapters,
+	}
+	i.Chapters = listChapters(f.movie.marks, f.end)
+	return i
+}
+
+// Inspect says the same as Info, and the exact duration of a fragmented file:
+// that takes a look at its last fragments.
+func (f *file) Inspect(ctx context.Context) (formats.Info, error) {
+	i := f.Info()
+	if !f.movie.fragmented {
+		return i, nil
+	}
+	end, err := f.lastEnd(ctx)
+	if err != nil {
+		return i, err
+	}
+	i.Duration, i.Timed = end, true
+	i.Chapters = listChapters(f.movie.marks, end)
+	return i, nil
+}
+
+// lastEnd reads the last fragments of pictures and sound and returns when they
+// end.
+func (f *file) lastEnd(ctx context.Context) (fragment.Time, error) {
+	tracks := slices.DeleteFunc(f.movie.playable(), func(t *track) bool { return t.kind != formats.Video && t.kind != formats.Audio })
+	if len(tracks) == 0 {
+		tracks = f.movie.playable()
+	}
+	s, err := f.locator.find(ctx, tracks, func(*track) (from, to int64, ok bool) { return maxTicks - 1, maxTicks, true })
+	if err != nil {
+		return fragment.Time{}, err
+	}
+	return f.endOf(tracks, s)
+}
+
+// endOf returns when the media of tracks ends, of which a spread has the last
+// fragments.
+func (f *file) endOf(tracks []*track, s *spread) (fragment.Time, error) {
+	tables, _, err := f.movie.gather(tracks, s.all(), s.first, f.limits.Entries)
+	if err != nil {
+		return fragment.Time{}, err
+	}
+	v := f.movie.viewOf(tables, false)
+	var end fragment.Time
+	for _, t := range tracks {
+		if tables[t].count > 0 {
+			end = end.Max(v.presentation(v.track(t.id)))
+		}
+	}
+	return end, nil
+}
+
+// learn takes out of the fragments that are in hand what the moov of a
+// fragmented file does not tell: frame rates by the first, and by the last,
+// where no index says it, when the presentation ends.
+func (f *file) learn(first int64) {
+	if m := f.heldFragment(first); m != nil {
+		for _, t := range m.trafs {
+			if track := f.movie.track(t.id); track != nil && track.kind == formats.Video {
+				track.info.FrameRate = t.rate(track.timescale)
+			}
+		}
+	}
+	if !f.ends && f.movie.extends > 0 {
+		f.end, f.ends = fragment.Ticks(f.movie.extends, f.movie.timescale), true
 	}
 }
 
-// Inspect says the same as Info: the moov tells everything.
-func (f *file) Inspect(context.Context) (formats.Info, error) { return f.Info(), nil }
+// rate returns how many samples a second there are, 0 where it varies.
+func (t *trackFragment) rate(timescale int64) fragment.Time {
+	each := int64(-1)
+	for n := range t.runs {
+		for i := range t.runs[n].count {
+			d := int64(t.runs[n].sample(i).duration)
+			if each >= 0 && d != each || d == 0 {
+				return fragment.Time{}
+			}
+			each = d
+		}
+	}
+	if each <= 0 {
+		return fragment.Time{}
+	}
+	return fragment.Ticks(timescale, each)
+}
 
 // infos returns what is said of the tracks that can be delivered.
 func (m *movie) infos() []formats.Track {

@@ -26,7 +26,6 @@ type movie struct {
 	defaults   map[uint32]fragmentDefaults
 	tracks     []*track
 	marks      []chapterMark
-	chapters   []formats.Chapter
 }
 
 // track is one trak.
@@ -106,7 +105,6 @@ func readMovie(moov box, limits formats.Limits) (*movie, error) {
 		return nil, err
 	}
 	m.setDefaults()
-	m.chapters = listChapters(m.marks, m.length())
 	return m, nil
 }
 

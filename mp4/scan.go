@@ -29,7 +29,7 @@ type searched struct {
 	search *seek.Search
 	start  int64 // where the first fragment is
 	reader *fragmentReader
-	lead   map[uint32]int64 // the greatest composition offset in a track's first fragment
+	lead   map[uint32]int64 // the composition offset of each track's first sample: of sync samples, in all likelihood
 }
 
 var _ locator = (*searched)(nil)
@@ -52,10 +52,8 @@ func (f *file) useSearch(ctx context.Context, first int64) error {
 		return f.useWalk(first, size)
 	}
 	for _, t := range begin.trafs {
-		for i := range t.runs {
-			for n := range t.runs[i].count {
-				x.lead[t.id] = max(x.lead[t.id], int64(t.runs[i].sample(n).offset))
-			}
+		if len(t.runs) > 0 && t.runs[0].count > 0 {
+			x.lead[t.id] = int64(t.runs[0].sample(0).offset)
 		}
 	}
 	x.search = &seek.Search{Window: f.window, Recognize: x.recognize, Start: first, End: size, MaxRounds: f.limits.Rounds}
