@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,7 +134,8 @@ func TestDetectionDoesNotWaitForTheTail(t *testing.T) {
 // answers well; what it names is opened once each.
 func TestPlaylist(t *testing.T) {
 	content := medium(10_000)
-	files := map[string]faultserver.File{"/a.fake": tagged(content, "a"), "/b.fake": tagged(content, "b")}
+	// The second has no validator: only whoever remembers its size sees a change.
+	files := map[string]faultserver.File{"/a.fake": tagged(content, "a"), "/b.fake": {Content: content}}
 	server := faultserver.Start(t, faultserver.Config{Files: files})
 	server.Set("/p.list", faultserver.File{Content: []byte("fake\n" + server.URL + "/a.fake\n" + server.URL + "/b.fake\n")})
 	c := hurried(t, &client.Client{})
@@ -146,7 +148,7 @@ func TestPlaylist(t *testing.T) {
 	if log[0].Path != "/p.list" || log[0].Header.Get("Range") != "" || len(log) != 3 {
 		t.Errorf("asked for %+v", log)
 	}
-	server.Set("/b.fake", tagged(content, "other"))
+	server.Set("/b.fake", faultserver.File{Content: otherMedium(9000)})
 	clip, err := r.Clip(context.Background(), fragmentOf("t=0,1"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,6 +156,39 @@ func TestPlaylist(t *testing.T) {
 	got, err := io.ReadAll(clip)
 	if !errors.Is(err, seek.ErrChanged) || !bytes.Equal(got, content[4:1004]) {
 		t.Errorf("%d bytes, %v; want those of the first segment, and ErrChanged", len(got), err)
+	}
+}
+
+// However often its parts are read, another resource is opened once.
+func TestOtherResourcesAreOpenedOnce(t *testing.T) {
+	var mu sync.Mutex
+	opened := map[string]int{}
+	store := seek.OpenerFunc(func(_ context.Context, name string) (seek.Source, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		opened[name]++
+		if name == "store:p.list" {
+			return memory{name, []byte("fake\nstore:m\n")}, nil
+		}
+		return memory{name, medium(2000)}, nil
+	})
+	r, err := hurried(t, &client.Client{Openers: map[string]seek.Opener{"store": store}}).Open(context.Background(), "store:p.list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range 3 {
+		clip, err := r.Clip(context.Background(), fragmentOf("t=0,1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, clip); n != 1000 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		clip.Close()
+	}
+	if opened["store:p.list"] != 1 || opened["store:m"] != 1 {
+		t.Errorf("opened %v, want each once", opened)
 	}
 }
 
@@ -191,19 +226,20 @@ func TestEmptyResource(t *testing.T) {
 // Closing a resource ends its clips, also one that waits for bytes.
 func TestCloseEndsClips(t *testing.T) {
 	server := serve(t, tagged(medium(300_000), "1"))
+	server.Set("/p.list", faultserver.File{Content: []byte("fake\n" + server.URL + "/m.fake\n")})
 	stalled := make(chan struct{})
 	server.Fault(func(n int, r *http.Request) faultserver.Fault {
-		if r.Header.Get("Range") == "bytes=65536-150003" {
+		if r.Header.Get("Range") == "bytes=4-1003" {
 			close(stalled)
 			return faultserver.Fault{Silent: true}
 		}
 		return faultserver.Fault{}
 	})
-	r, err := hurried(t, &client.Client{}).Open(context.Background(), server.URL+"/m.fake")
+	r, err := hurried(t, &client.Client{}).Open(context.Background(), server.URL+"/p.list")
 	if err != nil {
 		t.Fatal(err)
 	}
-	clip, err := r.Clip(context.Background(), fragmentOf("t=60,150"))
+	clip, err := r.Clip(context.Background(), fragmentOf("t=0,1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +252,13 @@ func TestCloseEndsClips(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-read; err == nil {
-		t.Error("the clip was read to its end")
+	select {
+	case err := <-read:
+		if err == nil {
+			t.Error("the clip was read to its end")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the clip still waits for bytes")
 	}
 	if _, err := r.Clip(context.Background(), fragmentOf("t=1,2")); !errors.Is(err, seek.ErrClosed) {
 		t.Errorf("a clip of a closed resource: %v", err)

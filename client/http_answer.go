@@ -246,7 +246,7 @@ func (j judgement) part() (*answer, error) {
 		return nil, err
 	}
 	j.source.servesRanges()
-	a := &answer{body: j.resp.Body, off: c.first, at: c.first, end: c.last + 1, want: -1, size: c.total, left: j.resp.ContentLength}
+	a := &answer{body: j.resp.Body, off: c.first, at: c.first, end: c.last + 1, want: -1, size: c.total, left: c.last - c.first + 1}
 	switch {
 	case j.r.Offset < 0:
 		a.want = a.end // a suffix ends where the resource does

@@ -47,6 +47,10 @@ func TestUselessAnswers(t *testing.T) {
 		{"whole of unknown length instead of the last bytes", suffix(size + 1), faultserver.Fault{IgnoreRange: true, Chunked: true}, seek.ErrNoRanges, "last bytes"},
 		{"first bytes instead of the last", suffix(1000), faultserver.Fault{Give: &faultserver.Span{First: 0, Last: 1000}}, seek.ErrNoRanges, "last bytes"},
 		{"more than the last bytes", suffix(1000), faultserver.Fault{Give: &faultserver.Span{First: size - 2000, Last: size - 1}}, seek.ErrNoRanges, "last bytes"},
+		{"more than the last bytes, without a total", suffix(1000), faultserver.Fault{
+			Give:   &faultserver.Span{First: size - 2000, Last: size - 1},
+			Header: map[string]string{"Content-Range": "bytes 3143728-3145727/*"},
+		}, seek.ErrNoRanges, "last bytes"},
 		{"416 within the resource", middle, faultserver.Fault{Status: 416, Header: map[string]string{"Content-Range": "bytes */3145728"}}, seek.ErrNoRanges, "416"},
 		{"416 without a size", middle, faultserver.Fault{Status: 416}, seek.ErrNoRanges, "416"},
 		{"416 to the last bytes", suffix(10), faultserver.Fault{Status: 416}, seek.ErrNoRanges, "416"},

@@ -92,6 +92,28 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// So do those that are sent in chunks, whose end is only seen by reading on.
+func TestConnectionsAreUsedAgainAfterChunks(t *testing.T) {
+	content := medium(200_000)
+	server := serve(t, tagged(content, "1"))
+	server.Fault(always(faultserver.Fault{Chunked: true}))
+	s := newSource(t, server.URL+"/m.fake")
+	for i := range int64(5) {
+		body, err := s.Open(context.Background(), span(i*1000, 1000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 1000)
+		if _, err := io.ReadFull(body, got); err != nil || !bytes.Equal(got, content[i*1000:i*1000+1000]) {
+			t.Fatalf("range %d: %v", i, err)
+		}
+		body.Close()
+	}
+	if n := server.Stats().Connections; n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+}
+
 func TestParallelRangesOfOneSource(t *testing.T) {
 	content := medium(400_000)
 	server := serve(t, tagged(content, "1"))

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -90,6 +91,39 @@ func TestExpiredTarget(t *testing.T) {
 	}
 }
 
+// A request whose target has expired takes the new one that another request has
+// found meanwhile; where that fails, too, it ends.
+func TestTargetOfAnotherRequest(t *testing.T) {
+	content := medium(10_000)
+	for _, works := range []bool{true, false} {
+		target := serve(t, tagged(content, "1"))
+		origin := faultserver.Start(t, faultserver.Config{})
+		origin.Fault(func(n int, _ *http.Request) faultserver.Fault {
+			return faultserver.Fault{Redirect: fmt.Sprintf("%s/m.fake?%d", target.URL, n)}
+		})
+		s := newSource(t, origin.URL+"/x")
+		wantBytes(t, s, span(0, 1000), content[:1000])
+		target.Fault(func(n int, r *http.Request) faultserver.Fault {
+			if n == 1 { // while the first request waits for its 403
+				if _, _, err := read(s, span(2000, 10)); err != nil {
+					t.Errorf("the other request: %v", err)
+				}
+			}
+			first, other := r.URL.RawQuery == "0", r.Header.Get("Range") == "bytes=2000-2009"
+			if first || !works && !other {
+				return faultserver.Fault{Status: http.StatusForbidden}
+			}
+			return faultserver.Fault{}
+		})
+		if works {
+			wantBytes(t, s, span(1000, 10), content[1000:1010])
+		} else {
+			wantError(t, s, span(1000, 10), seek.ErrForbidden, nil)
+		}
+		wantRequests(t, origin, "bytes=0-999", "bytes=2000-2009")
+	}
+}
+
 // The other version behind a new target is found out.
 func TestExpiredTargetOfAnotherVersion(t *testing.T) {
 	content := medium(10_000)
@@ -169,6 +203,9 @@ func TestSecretsStayAtHome(t *testing.T) {
 	if got := home.Header["Accept-Encoding"]; len(got) != 1 || got[0] != "identity" {
 		t.Errorf("Accept-Encoding %q", got)
 	}
+	origin.Reset()
+	wantBytes(t, sourceOf(t, hurried(t, &client.Client{Header: header}), origin.URL+"/x"), span(0, seek.ToEnd), content)
+	wantRequests(t, origin, "")
 }
 
 // A given Authorization goes before user information in the URI.

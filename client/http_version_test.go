@@ -1,6 +1,8 @@
 package client_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,6 +51,44 @@ func TestChange(t *testing.T) {
 				t.Errorf("%v does not say what to do", err)
 			}
 		})
+	}
+}
+
+// Of two first answers at the same time that are of two versions, one counts.
+func TestChangeBetweenParallelFirstRanges(t *testing.T) {
+	old, changed := medium(50_000), otherMedium(50_000)
+	server := serve(t, tagged(old, "1"))
+	both := make(chan struct{})
+	server.Fault(func(n int, _ *http.Request) faultserver.Fault {
+		if n == 1 {
+			close(both)
+			other := tagged(changed, "2")
+			return faultserver.Fault{File: &other}
+		}
+		<-both // so that neither has answered when the other is asked
+		return faultserver.Fault{}
+	})
+	s := newSource(t, server.URL+"/m.fake")
+	type result struct {
+		got []byte
+		err error
+	}
+	results := make(chan result)
+	for range 2 {
+		go func() {
+			got, _, err := read(s, span(100, 1000))
+			results <- result{got, err}
+		}()
+	}
+	a, b := <-results, <-results
+	if a.err != nil {
+		a, b = b, a
+	}
+	if a.err != nil || !errors.Is(b.err, seek.ErrChanged) || len(b.got) > 0 {
+		t.Errorf("errors %v and %v, want one ErrChanged", a.err, b.err)
+	}
+	if !bytes.Equal(a.got, old[100:1100]) && !bytes.Equal(a.got, changed[100:1100]) {
+		t.Error("the versions were mixed")
 	}
 }
 
