@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/internal/faultserver"
@@ -96,7 +97,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 func TestConnectionsAreUsedAgainAfterChunks(t *testing.T) {
 	content := medium(200_000)
 	server := serve(t, tagged(content, "1"))
-	server.Fault(always(faultserver.Fault{Chunked: true}))
+	server.Fault(always(faultserver.Fault{Chunked: true, Linger: 5 * time.Millisecond}))
 	s := newSource(t, server.URL+"/m.fake")
 	for i := range int64(5) {
 		body, err := s.Open(context.Background(), span(i*1000, 1000))

@@ -48,6 +48,8 @@ type Fault struct {
 	// Stall sends nothing more after After bytes of the body.
 	Stall bool
 	After int64
+	// Linger passes between the last byte of the body and its end.
+	Linger time.Duration
 }
 
 // Span is a range of bytes; Last is included.
@@ -252,6 +254,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, entry *Request, bo
 		}
 	}
 	switch {
+	case fault.Linger > 0:
+		flush.Flush()
+		time.Sleep(fault.Linger)
 	case fault.Break:
 		flush.Flush()
 		panic(http.ErrAbortHandler)
