@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, a *app) int {
 	return f.status
 }
 
-const about = `mediafrag finds which bytes of a recording hold the part that a media fragment
+const long = `mediafrag finds which bytes of a recording hold the part that a media fragment
 URI names, asks the server for only those, and writes a playable file of the
 same media type. Nothing is transcoded.
 
@@ -50,7 +50,7 @@ func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "mediafrag",
 		Short:   "Fetch only the part of a recording that a media fragment URI names",
-		Long:    about,
+		Long:    long,
 		Example: "  mediafrag get 'https://host/movie.mp4#t=60,100'\n  mediafrag demo",
 		Version: version(),
 		Args: func(_ *cobra.Command, args []string) error {

@@ -88,7 +88,7 @@ func diagnose(ctx context.Context, err error) *failure {
 	case errors.As(err, &strict):
 		f.silent = true
 	case ctx.Err() != nil:
-		f.Message, f.status = "interrupted; nothing was left behind", exitInterrupted
+		f.Message, f.status = "interrupted", exitInterrupted
 	default:
 		f.apply(err)
 	}

@@ -81,9 +81,9 @@ func (e *existsError) Error() string {
 	return e.path + " is there already and was kept; --force replaces it, -o names another"
 }
 
-// target returns the path that is replaced: that of the file itself where the
+// place returns the path that is replaced: that of the file itself where the
 // output is a link to one.
-func (o *output) target() string {
+func (o *output) place() string {
 	path := filepath.Clean(o.path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -93,7 +93,7 @@ func (o *output) target() string {
 
 // temporary returns a name beside the target that nothing has.
 func (o *output) temporary() string {
-	dir, name := filepath.Split(o.target())
+	dir, name := filepath.Split(o.place())
 	return filepath.Join(dir, "."+cut(name, maxName)+"."+rand.Text()[:10]+".part")
 }
 
@@ -120,7 +120,7 @@ func (o *output) write(fill func(*os.File) error) (err error) {
 	if err = o.check(); err != nil { // it may have come meanwhile
 		return err
 	}
-	return os.Rename(temporary, o.target())
+	return os.Rename(temporary, o.place())
 }
 
 // writeFolder is write for a folder of files.
@@ -144,7 +144,7 @@ func (o *output) writeFolder(fill func(*os.Root) error) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
-	return replaceFolder(temporary, o.target(), o.temporary())
+	return replaceFolder(temporary, o.place(), o.temporary())
 }
 
 // replaceFolder puts a folder in the place of another, which is moved aside and

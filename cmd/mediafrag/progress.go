@@ -41,20 +41,22 @@ func (a *app) tracer() seek.Observer {
 		return nil
 	}
 	var mu sync.Mutex
-	begun := map[uint64]time.Time{}
+	begun := map[uint64]seek.Event{}
 	answers := map[uint64]string{}
 	return seek.ObserverFunc(func(_ context.Context, e seek.Event) {
 		mu.Lock()
 		defer mu.Unlock()
+		asked := requestText(begun[e.ID]) // later a suffix is the range that it was
 		switch e.Kind {
 		case seek.Started:
-			begun[e.ID] = e.Time
+			begun[e.ID] = e
 		case seek.Answered:
 			answers[e.ID] = e.Status
 		case seek.Retried:
-			a.note("%s: tried again: %v", requestText(e), e.Err)
+			a.note("%s: tried again: %v", asked, e.Err)
 		case seek.Ended:
-			line := fmt.Sprintf("%s: %s, %s, %v", requestText(e), answers[e.ID], bytesText(e.Bytes), e.Time.Sub(begun[e.ID]).Round(time.Millisecond))
+			took := e.Time.Sub(begun[e.ID].Time).Round(100 * time.Microsecond)
+			line := fmt.Sprintf("%s: %s, %s, %v", asked, answers[e.ID], bytesText(e.Bytes), took)
 			if e.Err != nil {
 				line += ": " + e.Err.Error()
 			}
@@ -68,7 +70,7 @@ func (a *app) tracer() seek.Observer {
 // requestText says what a request asks for.
 func requestText(e seek.Event) string {
 	text := fmt.Sprintf("GET %s bytes %s %s", e.Name, e.Request.Range, e.Request.Purpose)
-	if e.Request.Note != "" {
+	if e.Request.Note != "" && e.Request.Note != string(e.Request.Purpose) {
 		text += " (" + e.Request.Note + ")"
 	}
 	return text
