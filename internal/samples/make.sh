@@ -38,6 +38,20 @@ ogg() {
 		"$1"
 }
 
+# webm NAME: 20 s of VP9, a key frame every 2 s, and Opus.
+webm() {
+	ffmpeg -y -v error \
+		-f lavfi -i "testsrc2=size=192x108:rate=25:duration=20" \
+		-f lavfi -i "sine=frequency=440:beep_factor=4:sample_rate=48000:duration=20" \
+		-map 0:v -map 1:a \
+		-c:v libvpx-vp9 -threads 1 -pix_fmt yuv420p -g 50 -b:v 70k \
+		-c:a libopus -b:a 24k -ac 1 \
+		-metadata:s:a:0 language=eng \
+		-fflags +bitexact -flags:v +bitexact -flags:a +bitexact \
+		"$1"
+}
+
 mp4 movie.mp4 320x180 112k                          # the index (moov) at the end
 mp4 faststart.mp4 192x108 32k -movflags +faststart  # the index in front
 ogg movie.ogv
+webm movie.webm

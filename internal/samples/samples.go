@@ -30,6 +30,9 @@ var faststart []byte
 //go:embed media/movie.ogv
 var ogv []byte
 
+//go:embed media/movie.webm
+var webm []byte
+
 // All returns the samples. Each is a picture with a running clock and a tone,
 // 20 s long.
 func All() []Sample {
@@ -37,6 +40,7 @@ func All() []Sample {
 		{"movie.mp4", "video/mp4", "MP4, the index (moov) at the end", movie},
 		{"faststart.mp4", "video/mp4", "MP4, the index (moov) in front", faststart},
 		{"movie.ogv", "video/ogg", "Ogg, no index; clips with pictures begin at a key frame", ogv},
+		{"movie.webm", "video/webm", "WebM, the index (Cues) at the end; clips with pictures begin at a key frame", webm},
 	}
 }
 
