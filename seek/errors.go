@@ -26,6 +26,8 @@ var (
 	ErrUnsized = errors.New("length not known")
 	// ErrLimit: a limit set by the caller or by this module was reached.
 	ErrLimit = errors.New("limit reached")
+	// ErrDisorder: the times that the resource states contradict each other.
+	ErrDisorder = errors.New("times do not ascend")
 	// ErrClosed: the Reader, Window or resource was closed.
 	ErrClosed = errors.New("already closed")
 )

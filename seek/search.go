@@ -3,7 +3,6 @@ package seek
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -20,9 +19,6 @@ const (
 	// which costs no request.
 	looksPerRound = 4
 )
-
-// ErrDisorder: the times that a resource states contradict each other.
-var ErrDisorder = errors.New("times do not ascend")
 
 // Mark is a place in a resource whose time is known: the beginning of an
 // element, such as a page, a fragment or a cluster, that a container recognises
@@ -72,6 +68,9 @@ type Search struct {
 	Recognize func(off int64, data []byte) (marks []Mark, next int64)
 	// Start and End are the bytes between which marks may lie.
 	Start, End int64
+	// EndTick is the tick at End where it is stated somewhere, such as by a
+	// duration in a header, else 0. Only guesses use it.
+	EndTick int64
 	// Probe is the most bytes of one probe, 0 for [DefaultProbe]. Where elements
 	// are larger than all probes of a round, a round may read one of them.
 	Probe int64
@@ -90,7 +89,8 @@ type Search struct {
 // SearchStats is what a Search has cost so far.
 type SearchStats struct {
 	Finds  int
-	Rounds int   // waits for probes
+	Rounds int   // waits for probes, of all Finds
+	Most   int   // waits of the Find that waited most often
 	Probes int   // ranges looked at that were not held
 	Bytes  int64 // of probes, as far as they were neither held nor on their way
 }
@@ -165,199 +165,11 @@ func (s *Search) Find(ctx context.Context, stream int, tick int64) (before, afte
 	}
 }
 
-// finding is the state of one Find.
-type finding struct {
-	stream        int
-	tick          int64
-	rounds, looks int
-	bytes         int64
-	unread        int64 // bytes of the bracket before the last round
-	stalled       bool  // the last round gained little
-	grow          int64 // factor of the probes' size
-	before, after Mark
-}
-
-// round is what one round looks at.
-type round struct {
-	b       bracket
-	guess   guess
-	own     []*probe
-	foreign []*probe // of other Finds
-}
-
-// probe is a range that is being looked at.
-type probe struct {
-	Range
-	done chan struct{} // closed when its marks are known, or it failed
-}
-
 // prepare sets what the zero value leaves open. The lock is held.
 func (s *Search) prepare() {
-	s.known.start, s.known.end = s.Start, s.End
+	s.known.start, s.known.end, s.known.endTick = s.Start, s.End, s.EndTick
 }
 
 func (s *Search) probeSize() int64 { return max(cmp.Or(s.Probe, DefaultProbe), 1) }
 func (s *Search) parallel() int    { return max(cmp.Or(s.Parallel, DefaultParallel), 1) }
 func (s *Search) maxRounds() int   { return max(cmp.Or(s.MaxRounds, DefaultRounds), 1) }
-
-// step decides whether the search is over, and else what to look at next.
-func (s *Search) step(f *finding) (r round, done bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.b = s.known.around(f.stream, f.tick)
-	if r.b.landed(f.tick) {
-		f.before, f.after = r.b.before, r.b.after
-		return r, true, nil
-	}
-	fail := func(reason error) error {
-		where := Range{r.b.before.Offset, r.b.after.Offset - r.b.before.Offset}
-		return &SearchError{f.tick, f.rounds, f.bytes, where, reason}
-	}
-	switch {
-	case s.known.line(f.stream).disordered():
-		return r, false, fail(ErrDisorder)
-	case f.rounds >= s.maxRounds() || f.looks >= looksPerRound*s.maxRounds():
-		return r, false, fail(ErrLimit)
-	}
-	f.looks++
-	r.guess = s.model.guess(&s.known, r.b, f.stream, f.tick, s.probeSize())
-	f.stalled = f.looks > 1 && r.b.unread > f.unread/2
-	f.unread = r.b.unread
-	ranges := s.place(f, r.b, r.guess)
-	s.share(f, &r, ranges)
-	return r, false, nil
-}
-
-// share divides the ranges of a round into those that another Find is looking
-// at, or as good as, and the round's own, which it registers.
-func (s *Search) share(f *finding, r *round, ranges []Range) {
-	near := max(s.probeSize(), int64(r.guess.spread/4))
-	var own []*probe
-	for _, want := range ranges {
-		i := indexNear(s.flights, want, near)
-		if i >= 0 {
-			r.foreign = append(r.foreign, s.flights[i])
-			continue
-		}
-		own = append(own, &probe{want, make(chan struct{})})
-	}
-	s.flights = append(s.flights, own...)
-	r.own = own
-	var bytes int64
-	for _, p := range own {
-		if n := s.Window.lacking(p.Range); n > 0 {
-			bytes += n
-			s.stats.Probes++
-		}
-	}
-	if bytes > 0 || len(r.foreign) > 0 {
-		f.rounds++
-		s.stats.Rounds++
-	}
-	f.bytes += bytes
-	s.stats.Bytes += bytes
-}
-
-// indexNear returns the flight that would serve as well as the wanted range.
-func indexNear(flights []*probe, want Range, near int64) int {
-	for i, p := range flights {
-		between := (p.Offset + p.Length/2) - (want.Offset + want.Length/2)
-		if between <= near && between >= -near && p.Length*2 >= want.Length {
-			return i
-		}
-	}
-	return -1
-}
-
-// look reads the ranges of a round and learns from them.
-func (s *Search) look(ctx context.Context, f *finding, r round) error {
-	if err := s.readOwn(ctx, f, r); err != nil {
-		return err
-	}
-	for _, p := range r.foreign {
-		select {
-		case <-p.done:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-func (s *Search) readOwn(ctx context.Context, f *finding, r round) error {
-	defer s.land(r.own)
-	if len(r.own) == 0 {
-		return nil
-	}
-	requests := make([]Request, len(r.own))
-	for i, p := range r.own {
-		requests[i] = Request{p.Range, Probe, fmt.Sprintf("round %d", f.rounds)}
-	}
-	data, err := s.Window.Read(ctx, requests...)
-	if err != nil {
-		return err
-	}
-	type seen struct {
-		marks []Mark
-		next  int64
-	}
-	all := make([]seen, len(data))
-	for i, p := range r.own {
-		all[i].marks, all[i].next = s.Recognize(p.Offset, data[i])
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	progress := false
-	var found []Mark
-	for i, p := range r.own {
-		n := int64(len(data[i]))
-		if n < p.Length && p.Offset+n < s.End { // the resource ends early
-			n = p.Length
-		}
-		progress = s.learn(p.Offset, n, all[i].marks, all[i].next) || progress
-		found = append(found, all[i].marks...)
-	}
-	s.model.learn(r.guess, found)
-	if f.grow *= 2; progress && len(found) > 0 {
-		f.grow = 1
-	}
-	return nil
-}
-
-// land ends probes.
-func (s *Search) land(own []*probe) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range own {
-		for i, q := range s.flights {
-			if p == q {
-				s.flights = append(s.flights[:i:i], s.flights[i+1:]...)
-				break
-			}
-		}
-		close(p.done)
-	}
-}
-
-// learn remembers what was recognised in [off, off+n), and reports whether that
-// is news. The lock is held.
-func (s *Search) learn(off, n int64, marks []Mark, next int64) bool {
-	end := off + n
-	if next <= off && n >= maxStretch {
-		next = end // an element that no reading shows whole: go on behind it
-	}
-	return s.known.scanned(off, end, min(max(next, off), s.End), marks)
-}
-
-// lacking returns how many bytes of r are neither held nor on their way.
-func (w *Window) lacking(r Range) (n int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if r = w.clip(r); !r.Closed() {
-		return 0
-	}
-	for _, m := range w.missing(r) {
-		n += m.Length
-	}
-	return n
-}

@@ -11,16 +11,21 @@ import (
 // forgotten: a later Find there looks again, mostly into the Window's memory.
 const maxMarks = 1 << 16
 
+// maxRuns is of how many scans the rate is remembered.
+const maxRuns = 64
+
 // atlas is what a Search knows of a resource.
 type atlas struct {
 	start, end int64 // where marks may lie
+	endTick    int64 // the tick at end, 0 where it is not stated
 	lines      []line
 	read       []Range // sorted, disjoint: what holds no marks but the known ones
 
 	scannedBytes int64 // of all scans, and the marks found there
 	scannedMarks int64
-	barren       int64 // the longest scan that showed no mark
-	runs         []run // the first of those that were scanned
+	sizes, sized int64 // of elements that stated theirs: the sum, and how many
+	barren       int64 // the longest scan that showed no mark, as far as it still matters
+	runs         []run
 }
 
 // line is what is known of one stream.
@@ -28,6 +33,8 @@ type line struct {
 	stream int
 	marks  []Mark // those that are believed; offsets ascend, ticks do not descend
 	lies   []Mark // those that contradict them
+	// lasting: elements say until when they last.
+	lasting bool
 }
 
 // line returns what is known of a stream.
@@ -119,13 +126,6 @@ func (a *atlas) scanned(off, end, next int64, marks []Mark) bool {
 	covered, known := a.covered(), a.count()
 	marks = slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool { return m.Offset < off || m.Offset >= end })
 	a.add(marks)
-	a.scannedMarks += int64(len(marks))
-	if len(marks) == 0 {
-		a.barren = max(a.barren, end-off)
-	}
-	if n := len(marks) - 1; n > 0 && len(a.runs) < 64 && marks[n].Stream == marks[0].Stream && marks[n].Tick > marks[0].Tick {
-		a.runs = append(a.runs, run{float64(marks[n].Offset - marks[0].Offset), float64(marks[n].Tick) - float64(marks[0].Tick)})
-	}
 	// A mark that is known already ends whatever element is cut off before it.
 	if at := a.markFrom(next); at <= end {
 		next = at
@@ -135,7 +135,33 @@ func (a *atlas) scanned(off, end, next int64, marks []Mark) bool {
 	}
 	a.cover(off, next)
 	a.scannedBytes += max(0, min(next, end)-off)
+	a.measure(marks, end-off)
 	return a.covered() != covered || a.count() != known
+}
+
+// measure notes the sizes and rates of what a scan of so many bytes showed.
+func (a *atlas) measure(marks []Mark, size int64) {
+	a.scannedMarks += int64(len(marks))
+	if len(marks) == 0 {
+		a.barren = max(a.barren, size)
+		return
+	}
+	if size < a.barren {
+		a.barren /= 2
+	}
+	for _, m := range marks {
+		if m.End > m.Offset {
+			a.sizes += min(m.End-m.Offset, maxStretch)
+			a.sized++
+		}
+		if m.Until > m.Tick {
+			a.line(m.Stream).lasting = true
+		}
+	}
+	first, last := marks[0], marks[len(marks)-1]
+	if ticks := float64(last.Tick) - float64(first.Tick); first.Stream == last.Stream && ticks > 0 && len(a.runs) < maxRuns {
+		a.runs = append(a.runs, run{float64(last.Offset - first.Offset), ticks})
+	}
 }
 
 func (a *atlas) covered() (n int64) {
@@ -167,7 +193,25 @@ func compareOffset(m Mark, off int64) int { return cmp.Compare(m.Offset, off) }
 
 // element returns how many bytes lie between two marks on the average, 0 where
 // that is not known.
-func (a *atlas) element() int64 { return a.scannedBytes / max(1, a.scannedMarks) }
+func (a *atlas) element() int64 {
+	n := a.scannedBytes / max(1, a.scannedMarks)
+	if a.sized > 0 {
+		n = max(n, a.sizes/a.sized)
+	}
+	return n
+}
+
+// spacing returns how far apart the marks of a stream are on the average, of
+// the stream where they are furthest without exceeding a probe.
+func (a *atlas) spacing(probe int64) int64 {
+	widest := min(a.element(), probe)
+	for _, l := range a.lines {
+		if n := a.scannedBytes / max(1, int64(len(l.marks))); n <= probe {
+			widest = max(widest, n)
+		}
+	}
+	return widest
+}
 
 // add takes in marks.
 func (a *atlas) add(marks []Mark) {

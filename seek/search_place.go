@@ -4,209 +4,166 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 )
 
-// maxStretch is the most bytes that one probe reads on in search of a mark,
-// where elements are that large.
-const maxStretch = 2 << 20
-
-// model says where a tick lies, and how far off that may be. Bytes are taken to
-// drift around a line between two marks as a random walk does that is tied down
-// at both ends; how strongly it drifts is learnt from what was found.
-type model struct {
-	drift  float64 // sum of squares of what was seen, in units of drift
-	weight float64
-}
-
-// guess is where a tick is thought to lie.
-type guess struct {
-	at       float64 // in bytes
-	spread   float64 // standard deviation, in bytes
-	from, to Mark    // of any stream, between which it was interpolated; bare if to is the zero Mark
-}
-
-// Of the model; tuned with the simulations of search_test.go.
-const driftUnit = 32 << 10 // bytes
-
-// Of the placing of probes.
+// Bounds of what a round reads.
 const (
-	pKappa   = 0.5
-	pFloor   = 0.3
-	pFloorW  = 0.2
-	priorW   = 0.7
-	pDoubt   = 0.02
-	pDoubtS  = 0.5
-	pWide    = 4.0
-	pWideW   = 0.3
-	pLand    = 1.6
-	pLandMin = 0.7
-	pMargin  = 1.5
-	pH       = 0.7
-	pDecay   = 0.6
-	pSight   = 2.5
-	pMinW    = 4.0
+	// maxStretch is the most bytes that a probe, or a round, reads where
+	// elements are so large that the usual size would show none.
+	maxStretch = 4 << 20
+	// maxGrow bounds the factor by which probes grow that show nothing.
+	maxGrow = 64
 )
 
-func (m *model) guess(a *atlas, b bracket, stream int, tick, probe int64) guess {
-	lo, hi := a.closest(b, stream, tick)
-	from, to := float64(lo.Offset), float64(hi.Offset)
-	g := guess{at: (from + to) / 2, spread: math.Abs(to-from) / 3}
-	switch rate := a.rate(stream); {
-	case from >= to: // streams that are interleaved loosely
-	case !b.bare[0] && !b.bare[1]:
-		g.from, g.to = lo, hi
-		g.at, g.spread = m.between(a, stream, lo, hi, tick)
-	case !b.bare[0] && rate > 0:
-		ahead := (float64(tick) - float64(lo.Tick)) * rate
-		g.at, g.spread = from+ahead, ahead/8+float64(probe)/2
-	case !b.bare[1] && rate > 0:
-		back := (float64(hi.Tick) - float64(tick)) * rate
-		g.at, g.spread = to-back, back/8+float64(probe)/2
-	}
-	g.at = min(max(g.at, float64(b.before.Offset)), float64(b.after.Offset))
-	return g
+// Constants of the placing, chosen by simulation as those of the model are.
+const (
+	// A probe that is to show a mark has the size of so many elements, and at
+	// least so much of a whole one.
+	showElements = 3
+	showLeast    = 0.25
+	// showLarge is the same for elements that are larger than a probe, and
+	// roundLarge what a whole round reads of them.
+	showLarge  = 1.25
+	roundLarge = 3.0
+	// A round reads the place guessed, in one stretch, if that catches what is
+	// off by so many times the spread; it reads on to catch this much.
+	landLeast = 0.35
+	landMost  = 2.0
+	// Spread is a guess itself: with this probability it is so many times more.
+	wideShare  = 0.4
+	wideFactor = 5
+	// The probability that the guess says nothing: at first, after one round
+	// that gained little, after several, and more for each round from the third
+	// on. Such rounds look everywhere.
+	doubtFirst   = 0.03
+	doubtStalled = 0.25
+	doubtStuck   = 0.8
+	doubtLate    = 0.2
+	doubtMost    = 0.95
+	// patience is how many rounds are sparing with bytes; later ones would
+	// rather read more than need another.
+	patience = 3
+	// sparing is what part of a round's bytes a sparing one reads in one stretch.
+	sparing = 0.75
+)
+
+// sizes are what probes have to be like, in bytes.
+type sizes struct {
+	element     int64 // between two marks, about
+	width       int64 // of a probe that is to show a mark
+	probes      int64 // of that width
+	room        int64 // of a round that reads one stretch
+	stated      bool  // the size of elements is not only a guess
+	lead, trail int64 // around a tick: what it takes to see the marks around it
 }
 
-// closest narrows a stream's bracket by the marks of the others.
-func (a *atlas) closest(b bracket, stream int, tick int64) (lo, hi Mark) {
-	lo, hi = b.before, b.after
-	for _, l := range a.lines {
-		if l.stream == stream {
-			continue
+// sizes chooses them by what was seen.
+func (s *Search) sizes(f *finding) sizes {
+	probe, n := s.probeSize(), int64(s.parallel())
+	z := sizes{element: min(s.known.element(), maxStretch), room: probe * n, stated: s.known.sized > 0}
+	if z.element <= probe {
+		z.lead = s.known.spacing(probe)
+		z.trail = z.lead + z.element // an element may show only where all of it is there
+		z.width = min(max(showElements*z.element, int64(showLeast*float64(probe))), probe)
+	} else {
+		z.lead, z.trail = z.element, z.element
+		if s.known.line(f.stream).lasting {
+			z.trail = probe / 8 // no need to see what follows
 		}
-		i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].Tick > tick })
-		if i > 0 && l.marks[i-1].Offset > lo.Offset && l.marks[i-1].Offset < b.after.Offset {
-			lo = l.marks[i-1]
-		}
-		if i < len(l.marks) && l.marks[i].Offset < hi.Offset && l.marks[i].Offset > b.before.Offset {
-			hi = l.marks[i]
-		}
+		z.width = int64(showLarge * float64(z.element))
+		z.room = max(z.room, min(int64(roundLarge*float64(z.element)), maxStretch))
 	}
-	return lo, hi
-}
-
-// between interpolates.
-func (m *model) between(a *atlas, stream int, lo, hi Mark, tick int64) (at, spread float64) {
-	f := (float64(tick) - float64(lo.Tick)) / (float64(hi.Tick) - float64(lo.Tick))
-	f = min(max(f, 0), 1)
-	length := float64(hi.Offset - lo.Offset)
-	v := a.variance(stream)
-	s := (m.drift + priorW*pKappa*pKappa*v) / (m.weight + priorW)
-	return float64(lo.Offset) + f*length, math.Sqrt(s*f*(1-f)) * scale(length)
-}
-
-// learn compares a guess with the marks that were found for it.
-func (m *model) learn(g guess, found []Mark) {
-	if g.to.Offset == 0 || len(found) == 0 {
-		return
+	// What did not suffice last time is doubled.
+	z.lead, z.trail = z.lead<<min(f.stalled, 3), z.trail<<min(f.stalled, 3)
+	z.width = min(max(z.width, 2*s.known.barren)*f.grow, maxStretch)
+	if f.looks > patience {
+		z.room = max(z.room, n*DefaultProbe)
 	}
-	nearest := slices.MinFunc(found, func(x, y Mark) int {
-		return cmp.Compare(math.Abs(float64(x.Offset)-g.at), math.Abs(float64(y.Offset)-g.at))
-	})
-	length := float64(g.to.Offset - g.from.Offset)
-	f := (float64(nearest.Tick) - float64(g.from.Tick)) / (float64(g.to.Tick) - float64(g.from.Tick))
-	if f <= 0 || f >= 1 {
-		return
-	}
-	off := float64(nearest.Offset) - (float64(g.from.Offset) + f*length)
-	m.drift *= pDecay
-	m.weight *= pDecay
-	m.drift += off * off / (f * (1 - f) * scale(length) * scale(length))
-	m.weight++
-}
-
-func scale(length float64) float64 { return math.Pow(length, pH) * math.Pow(driftUnit, 1-pH) }
-
-// rate returns the bytes of a tick over all that is known, 0 where too little is.
-func (a *atlas) rate(stream int) float64 {
-	marks := a.line(stream).marks
-	if len(marks) < 2 {
-		return 0
-	}
-	m, n := marks[0], marks[len(marks)-1]
-	if n.Tick <= m.Tick {
-		return 0
-	}
-	return float64(n.Offset-m.Offset) / (float64(n.Tick) - float64(m.Tick))
-}
-
-// run is a stretch of marks that were read together.
-type run struct{ bytes, ticks float64 }
-
-// variance returns the mean square by which the bytes of a tick differ from
-// their average where they were seen.
-func (a *atlas) variance(stream int) float64 {
-	rate := a.rate(stream)
-	sum, n := pFloor*pFloor*pFloorW, pFloorW
-	if rate > 0 {
-		for _, r := range a.runs {
-			d := r.bytes/(r.ticks*rate) - 1
-			sum += d * d
-			n++
-		}
-	}
-	return sum / n
+	z.room = max(z.room, z.width)
+	z.probes = min(n, max(z.room, n*DefaultProbe)/z.width)
+	return z
 }
 
 // place chooses the ranges of a round.
 func (s *Search) place(f *finding, b bracket, g guess) []Range {
-	probe, n := s.probeSize(), int64(s.parallel())
-	room, element := probe*n, s.known.element()
-	width := min(max(int64(float64(element)*pSight), s.known.barren*4, int64(float64(probe)/pMinW)), probe) // enough to show a mark
-	if element > probe {
-		width = min(element*5/4, max(maxStretch, room))
-		n = max(1, room/width)
-		room = max(room, width)
-	}
-	width, room = min(width*f.grow, maxStretch), min(room*f.grow, max(room, maxStretch))
-
+	z := s.sizes(f)
+	least := z.lead + z.trail + int64(2*landLeast*g.spread)
+	most := z.lead + z.trail + int64(2*landMost*g.spread)
 	var want []Range
-	margin := max(probe/2, width/2, int64(pMargin*float64(min(element, probe))))
-	shift := min(element, probe) / 2
 	switch {
-	case b.unread <= room:
+	case b.unread <= z.room && (f.stalled > 0 || b.unread <= most):
 		want = slices.Clone(b.gaps)
-	case margin+int64(pLandMin*g.spread) <= room/2 && !f.stalled:
-		half := min(room/2, margin+int64(pLand*g.spread))
-		want = []Range{{int64(g.at) - shift - half, 2 * half}}
+	case least <= z.room && f.stalled <= 1:
+		room := z.room
+		if f.looks <= patience {
+			room = int64(sparing * float64(z.room))
+		}
+		size := min(most, max(room, z.lead+z.trail))
+		beside := (size - z.lead - z.trail) / 2
+		want = []Range{{int64(g.at) - z.lead - beside, size}}
+		if f.stalled > 0 && size <= z.room/2 {
+			z.probes /= 2
+			want = append(want, z.scatter(f, b, g)...)
+		}
 	default:
-		m := mixture{g, float64(b.before.Offset), float64(b.after.Offset), pDoubt}
-		if f.stalled {
-			m.doubt = pDoubtS
-		}
-		for i := range n {
-			x := m.quantile((float64(i) + 0.5) / float64(n))
-			want = append(want, Range{int64(x) - shift - width/2, width})
-		}
+		want = z.scatter(f, b, g)
 	}
-	if m := b.before; element > probe && m.End > m.Offset && slices.ContainsFunc(b.gaps, func(g Range) bool { return g.Offset == m.End }) {
-		want = append(want, Range{m.End, probe})
+	// The end of a large element that is known is where the next one is.
+	if end := b.before.End; z.element > s.probeSize() && g.at < float64(end+4*z.element) &&
+		slices.ContainsFunc(b.gaps, func(g Range) bool { return g.Offset == end }) {
+		want = append(want, Range{end, s.probeSize()})
 	}
-	return s.fit(b, want, width)
+	return s.fit(b, want, z.width)
 }
 
-// mixture is where a tick may lie: as guessed, or, as far as the guess is in
-// doubt, anywhere in the bracket.
-type mixture struct {
+// scatter spreads probes so that the tick lies between any two of them with the
+// same probability. Where nothing is known of the end, one looks there.
+func (z sizes) scatter(f *finding, b bracket, g guess) []Range {
+	likely := likelihood{g, float64(b.before.Offset), float64(b.after.Offset), doubtFirst}
+	switch {
+	case f.stalled == 1:
+		likely.doubt = doubtStalled
+	case f.stalled > 1:
+		likely.doubt = doubtStuck
+	}
+	likely.doubt = min(max(likely.doubt, doubtLate*float64(f.looks-2)), doubtMost)
+	var out []Range
+	n := z.probes
+	switch {
+	case g.blind && !z.stated && f.looks == 1:
+		return []Range{{b.after.Offset - z.room, z.room}}
+	case g.blind && n > 1:
+		out = append(out, Range{b.after.Offset - z.width, z.width})
+		n--
+	}
+	for i := range n {
+		x := likely.quantile((float64(i) + 0.5) / float64(n))
+		out = append(out, Range{int64(x) - z.width/2, z.width})
+	}
+	return out
+}
+
+// likelihood is where a tick may lie: about as guessed, or, as far as the guess
+// is in doubt, anywhere from low to high.
+type likelihood struct {
 	guess
 	low, high float64
 	doubt     float64
 }
 
 // below returns the probability that the tick lies before x.
-func (m mixture) below(x float64) float64 {
-	near := 0.5 * math.Erfc(-(x-m.at)/(m.spread*math.Sqrt2))
-	wide := 0.5 * math.Erfc(-(x-m.at)/(pWide*m.spread*math.Sqrt2))
-	return (1-m.doubt)*(near*(1-pWideW)+wide*pWideW) + m.doubt*(x-m.low)/(m.high-m.low)
+func (l likelihood) below(x float64) float64 {
+	normal := func(spread float64) float64 { return math.Erfc((l.at-x)/(spread*math.Sqrt2)) / 2 }
+	guessed := (1-wideShare)*normal(l.spread) + wideShare*normal(wideFactor*l.spread)
+	return (1-l.doubt)*guessed + l.doubt*(x-l.low)/(l.high-l.low)
 }
 
-// quantile returns the x in the bracket below which the tick lies with
-// probability p, as nearly as matters.
-func (m mixture) quantile(p float64) float64 {
-	low, high := m.low, m.high
+// quantile returns the x below which the tick lies with probability p, as
+// nearly as matters.
+func (l likelihood) quantile(p float64) float64 {
+	low, high := l.low, l.high
 	for range 40 {
-		if x := (low + high) / 2; m.below(x) < p {
+		if x := (low + high) / 2; l.below(x) < p {
 			low = x
 		} else {
 			high = x
@@ -221,7 +178,7 @@ func (s *Search) fit(b bracket, want []Range, width int64) []Range {
 	var out []Range
 	for _, r := range want {
 		g := gapFor(b.gaps, r)
-		n := min(r.Length, g.Length)
+		n := min(max(r.Length, 1), g.Length)
 		from := min(max(r.Offset, g.Offset), g.End()-n)
 		to := from + n
 		if from-g.Offset <= width/2 {
@@ -242,7 +199,7 @@ func (s *Search) fit(b bracket, want []Range, width int64) []Range {
 		joined = append(joined, r)
 	}
 	for i := range joined {
-		joined[i].Length = max(joined[i].Length, s.untilMark(joined[i])-joined[i].Offset)
+		joined[i].Length = s.joinEnd(joined[i], width) - joined[i].Offset
 	}
 	return joined
 }
@@ -263,13 +220,12 @@ func distance(r Range, at int64) int64 {
 	return 0
 }
 
-// untilMark returns where a range has to end that should join what was read
+// joinEnd returns where a range has to end that should join what was read
 // behind it: an element may be cut where that reading began, so that it is read
-// again up to its first mark.
-func (s *Search) untilMark(r Range) int64 {
-	i, _ := slices.BinarySearchFunc(s.known.read, r.End(), func(c Range, off int64) int { return cmp.Compare(c.End(), off) })
-	if i == len(s.known.read) || s.known.read[i].Offset > r.End() {
+// again up to its first mark, or for as long as it takes to show one.
+func (s *Search) joinEnd(r Range, width int64) int64 {
+	if len(s.known.unread(r.End(), r.End()+1)) > 0 {
 		return r.End()
 	}
-	return min(s.known.read[i].End(), s.known.markFrom(r.End()))
+	return max(r.End(), min(s.known.markFrom(r.End()), r.Offset+max(width, 2*r.Length)))
 }

@@ -22,6 +22,7 @@ type stream struct {
 	probe    int64
 	whole    bool // an element is recognised only where all of it is there, as with a checksum
 	unsized  bool // marks do not state where their element ends
+	stated   bool // the duration is known beforehand
 	lasting  bool // marks state how long their element lasts
 }
 
@@ -33,6 +34,7 @@ type element struct {
 }
 
 const (
+	edge       = 64 << 10 // what is read of both ends at first
 	signature  = "\x01MaRk\x02\xff\x00"
 	headerSize = 24
 	second     = 1000 // ticks
@@ -127,15 +129,22 @@ func (s *stream) neighbours(stream int, tick int64) (before, after element) {
 	return before, after
 }
 
+// mark returns the mark of an element.
+func (s *stream) mark(i int) seek.Mark {
+	e := s.elements[i]
+	return seek.Mark{Stream: e.stream, Offset: e.off, End: e.off + e.size, Tick: e.tick}
+}
+
 func (s *stream) source() *seektest.Source { return seektest.Virtual(s.size, seektest.Fill(s.fill)) }
 
 // open returns a Search that knows what a container knows after the first
 // round trip: the first and the last 64 KiB.
 func (s *stream) open(tb testing.TB, src seek.Source) *seek.Search {
 	w := seek.NewWindow(tb.Context(), src, 0)
-	tb.Cleanup(func() { w.Close() })
 	search := &seek.Search{Window: w, Recognize: s.recognize, End: s.size, Probe: s.probe}
-	const edge = 64 << 10
+	if s.stated {
+		search.EndTick = s.duration()
+	}
 	tail := max(0, s.size-edge)
 	data, err := w.Read(tb.Context(),
 		seek.Request{Range: seek.Range{Length: edge}, Purpose: seek.Head},
@@ -150,6 +159,19 @@ func (s *stream) open(tb testing.TB, src seek.Source) *seek.Search {
 
 // duration is the tick of the last element.
 func (s *stream) duration() int64 { return s.elements[len(s.elements)-1].tick }
+
+// scale changes the sizes so that the bytes of a second are as many as given.
+func (s *stream) scale(rate float64) *stream {
+	factor := rate * float64(s.duration()) / second / float64(s.size)
+	elements := s.elements
+	s.elements, s.size = nil, 0
+	for _, e := range elements {
+		s.append(e.tick, int64(float64(e.size)*factor))
+		last := &s.elements[len(s.elements)-1]
+		last.stream, last.silent = e.stream, e.silent
+	}
+	return s
+}
 
 // walk is a rate that varies around 1: the logarithm returns to 0 within about
 // the given number of steps.
@@ -174,8 +196,8 @@ func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 42)) }
 const audioProbe = 32 << 10
 
 // steady is an hour of Opus at a constant 128 kbit/s, pages of a second.
-func steady() *stream {
-	s, rng := &stream{name: "steady", probe: audioProbe, whole: true}, seeded(1)
+func steady(seed uint64) *stream {
+	s, rng := &stream{name: "steady", probe: audioProbe, whole: true}, seeded(seed)
 	for t := 1; t <= 3600; t++ {
 		s.append(int64(t)*second, int64(16000*(1+0.005*rng.NormFloat64())))
 	}
@@ -183,8 +205,8 @@ func steady() *stream {
 }
 
 // music is an hour of songs with a varying bit rate around 128 kbit/s.
-func music() *stream {
-	s, rng := &stream{name: "music", probe: audioProbe, whole: true}, seeded(2)
+func music(seed uint64) *stream {
+	s, rng := &stream{name: "music", probe: audioProbe, whole: true}, seeded(seed)
 	song, passage, left := 1.0, newWalk(rng, 0.3, 10), 0
 	for t := 1; t <= 3600; t++ {
 		if left--; left < 0 {
@@ -192,12 +214,12 @@ func music() *stream {
 		}
 		s.append(int64(t)*second, int64(16000*song*passage.next()))
 	}
-	return s
+	return s.scale(128e3 / 8)
 }
 
 // podcast is two hours of talk at 64 kbit/s; silences cost almost nothing.
-func podcast() *stream {
-	s, rng := &stream{name: "podcast", probe: audioProbe, whole: true}, seeded(3)
+func podcast(seed uint64) *stream {
+	s, rng := &stream{name: "podcast", probe: audioProbe, whole: true}, seeded(seed)
 	voice, talking, left := newWalk(rng, 0.15, 5), true, 0.0
 	for t := 1; t <= 7200; t++ {
 		if left--; left < 0 {
@@ -213,19 +235,19 @@ func podcast() *stream {
 		}
 		s.append(int64(t)*second, int64(size))
 	}
-	return s
+	return s.scale(48e3 / 8)
 }
 
 // speech is an eight-hour recording of a meeting at 24 kbit/s: pauses between
 // sentences, breaks between sessions, sessions of different density.
-func speech() *stream {
-	s, rng := &stream{name: "speech", probe: audioProbe, whole: true}, seeded(4)
+func speech(seed uint64) *stream {
+	s, rng := &stream{name: "speech", probe: audioProbe, whole: true}, seeded(seed)
 	session, sessionLeft, talking, left := 1.0, 0.0, true, 0.0
 	for t := 1; t <= 8*3600; t++ {
 		if sessionLeft--; sessionLeft < 0 {
-			session, sessionLeft = math.Exp(0.4*rng.NormFloat64()), rng.ExpFloat64()*900
-			if rng.IntN(5) == 0 {
-				session = 0.03 // a break
+			session, sessionLeft = math.Exp(0.25*rng.NormFloat64()), rng.ExpFloat64()*900
+			if rng.IntN(12) == 0 {
+				session, sessionLeft = 0.05, 600 // a break
 			}
 		}
 		if left--; left < 0 {
@@ -241,13 +263,13 @@ func speech() *stream {
 		}
 		s.append(int64(t)*second, int64(size))
 	}
-	return s
+	return s.scale(16e3 / 8)
 }
 
 // video is ten minutes of Theora at about 1.5 Mbit/s with Vorbis, in pages of
 // 4 KiB or a large frame, interleaved within half a second.
-func video() *stream {
-	s, rng := &stream{name: "video", probe: 64 << 10, whole: true}, seeded(5)
+func video(seed uint64) *stream {
+	s, rng := &stream{name: "video", probe: 64 << 10, whole: true}, seeded(seed)
 	type page struct {
 		tick, size, order int64
 		stream            int
@@ -256,9 +278,9 @@ func video() *stream {
 	scene, left, fill := 1.0, 0.0, int64(0)
 	for n := range int64(600 * 25) {
 		if left--; left < 0 {
-			scene, left = math.Exp(0.6*rng.NormFloat64()), rng.ExpFloat64()*25*8
+			scene, left = math.Exp(0.5*rng.NormFloat64()), rng.ExpFloat64()*25*6
 		}
-		size := int64(6000 * scene * (1 + 0.3*rng.Float64()))
+		size := int64(5000 * scene * (1 + 0.3*rng.Float64()))
 		if n%64 == 0 {
 			size *= 6
 		}
@@ -277,12 +299,12 @@ func video() *stream {
 		s.append(p.tick, p.size)
 		s.elements[len(s.elements)-1].stream = p.stream
 	}
-	return s
+	return s.scale(1.2e6 / 8)
 }
 
 // bursty alternates minutes of almost nothing with minutes of a lot.
-func bursty() *stream {
-	s, rng := &stream{name: "bursty", probe: audioProbe, whole: true}, seeded(6)
+func bursty(seed uint64) *stream {
+	s, rng := &stream{name: "bursty", probe: audioProbe, whole: true}, seeded(seed)
 	for t := 1; t <= 7200; t++ {
 		size := 100.0
 		if (t/97)%3 == 0 {
@@ -295,8 +317,8 @@ func bursty() *stream {
 
 // sparse has a mark only every few hundred kilobytes: pages between have no
 // time.
-func sparse() *stream {
-	s, rng := &stream{name: "sparse", probe: 64 << 10, whole: true}, seeded(7)
+func sparse(seed uint64) *stream {
+	s, rng := &stream{name: "sparse", probe: 64 << 10, whole: true}, seeded(seed)
 	rate := newWalk(rng, 0.4, 20)
 	for t := 1; t <= 3600; t++ {
 		s.append(int64(t)*second, int64(60000*rate.next())%65000)
@@ -305,12 +327,12 @@ func sparse() *stream {
 	return s
 }
 
-// fragments is two hours of fragments of about the given size, two seconds
+// fragments is twenty minutes of fragments of about the given size, two seconds
 // each, as in a fragmented MP4 (lasting) or a WebM file.
 func fragments(name string, size float64, sigma float64, lasting, unsized bool) *stream {
-	s, rng := &stream{name: name, probe: 64 << 10, lasting: lasting, unsized: unsized}, seeded(8)
+	s, rng := &stream{name: name, probe: 64 << 10, lasting: lasting, unsized: unsized, stated: lasting}, seeded(8)
 	rate := newWalk(rng, sigma, 10)
-	for t := range int64(3600) {
+	for t := range int64(600) {
 		s.append(t*2*second, int64(size*rate.next()))
 	}
 	return s
