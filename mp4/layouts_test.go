@@ -69,7 +69,7 @@ func cutBuilt(t *testing.T, data []byte, a, b float64) (*formats.Plan, []byte) {
 // which it does not, the clip must be the one of the same file with stsz.
 func TestLayouts(t *testing.T) {
 	plain := (&testFile{tracks: []*testTrack{reordered(), tone()}}).build()
-	_, want := cutBuilt(t, plain, 2.55, 4.03)
+	_, want := cutBuilt(t, plain, 6.55, 8.03)
 	tests := []struct {
 		name string
 		make func(f *testFile)
@@ -99,7 +99,7 @@ func TestLayouts(t *testing.T) {
 			tt.make(f)
 			data := f.build()
 			o := openBuilt(t, data)
-			_, path := o.cut(t, between(2.55, 4.03))
+			_, path := o.cut(t, between(6.55, 8.03))
 			clip, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestLayouts(t *testing.T) {
 			if tt.same && !bytes.Equal(clip, want) {
 				t.Errorf("the clip differs from that of the plain file")
 			}
-			checkTimeline(t, plain, clip, 2.55, 4.03)
+			checkTimeline(t, plain, clip, 6.55, 8.03)
 		})
 	}
 }
@@ -177,6 +177,47 @@ func editsOf(t *testing.T, data []byte) []testEdit {
 		})
 	}
 	return out
+}
+
+// TestBoundaries cuts between ticks that no timescale can name: a picture that
+// is presented before a does not belong.
+func TestBoundaries(t *testing.T) {
+	data := (&testFile{tracks: []*testTrack{pictures()}}).build()
+	tests := []struct {
+		a    float64
+		want []testEdit
+	}{
+		{1, []testEdit{{1000, 0, 0, false}}},
+		{1.0000000001, []testEdit{{99, -1, 0, false}, {900, 100, 0, false}}}, // from the next picture on
+	}
+	for _, tt := range tests {
+		o := openBuilt(t, data)
+		_, path := o.cut(t, between(tt.a, 2))
+		clip, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := editsOf(t, clip); !slices.Equal(got, tt.want) {
+			t.Errorf("from %v: edits %v, want %v", tt.a, got, tt.want)
+		}
+	}
+}
+
+// TestSyncByPresentation begins with the sync sample that presents before a,
+// also where it is decoded after.
+func TestSyncByPresentation(t *testing.T) {
+	video := pictures()
+	video.offsets = repeat(int32(-200), 100)
+	o := openBuilt(t, (&testFile{tracks: []*testTrack{video}}).build())
+	_, path := o.cut(t, between(0.85, 1.5)) // the second sync sample: decoded at 1, presented at 0.8
+	clip, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := isoTracks(t, clip)[0].samples
+	if len(samples) != 7 {
+		t.Errorf("%d samples, want the 7 from 0.8 to 1.4", len(samples))
+	}
 }
 
 // TestEditRate refuses edits that change the speed, by name.

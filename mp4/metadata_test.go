@@ -82,6 +82,14 @@ func TestChapters(t *testing.T) {
 		t.Errorf("info's chapters (-want +got):\n%s", diff)
 	}
 	_, clip := o.cut(t, between(3, 5.5))
+	if diff := cmp.Diff([]string{"0.000000 Two", "1.000000 Three"}, probedChapters(t, clip)); diff != "" {
+		t.Errorf("the clip's chapters (-want +got):\n%s", diff)
+	}
+}
+
+// probedChapters returns the chapters that ffprobe sees.
+func probedChapters(t *testing.T, clip string) []string {
+	t.Helper()
 	var doc struct {
 		Chapters []struct {
 			Start string `json:"start_time"`
@@ -96,7 +104,21 @@ func TestChapters(t *testing.T) {
 	for _, c := range doc.Chapters {
 		got = append(got, c.Start+" "+c.Tags.Title)
 	}
-	if diff := cmp.Diff([]string{"0.000000 Two", "1.000000 Three"}, got); diff != "" {
+	return got
+}
+
+// TestChapterList cuts the chapter list in the user data of a file that has no
+// chapter track.
+func TestChapterList(t *testing.T) {
+	tools.Need(t, "ffprobe")
+	chapter := func(seconds uint32, title string) []byte {
+		at := be.AppendUint64(nil, uint64(seconds)*10_000_000)
+		return append(append(at, byte(len(title))), title...)
+	}
+	chpl := mkbox("chpl", u32(1<<24, 0), []byte{3}, chapter(0, "One"), chapter(4, "Two"), chapter(7, "Three"))
+	o := openBuilt(t, (&testFile{tracks: []*testTrack{pictures()}, udta: chpl}).build())
+	_, clip := o.cut(t, between(5, 9))
+	if diff := cmp.Diff([]string{"0.000000 Two", "2.000000 Three"}, probedChapters(t, clip)); diff != "" {
 		t.Errorf("the clip's chapters (-want +got):\n%s", diff)
 	}
 }

@@ -44,7 +44,7 @@ var files = []made{
 	{name: "late-sound", args: args(picture25, s("-itsoffset", "1.5"), tone48, x264, aac), frame: 1024, trait: interval{1, 3}},
 	{name: "late-picture", args: args(tone48, s("-itsoffset", "2.2"), picture25, x264, aac), frame: 1024, trait: interval{1, 3}},
 	{name: "two-sounds", args: args(picture25, tone48, s("-f", "lavfi", "-i", "sine=f=880:b=5:r=32000:d=20"), s("-map", "0", "-map", "1", "-map", "2"), x264, aac), frame: 1024, trait: interval{8, 9}},
-	{name: "aac-only", ext: "m4a", args: args(tone441, aac), frame: 1024, trait: interval{2.5, 3.25}},
+	{name: "aac-only", ext: "m4a", args: args(tone441, aac), frame: 1024, trait: interval{2.500016, 3.25}},
 	{name: "aac-noise", ext: "m4a", args: args(s("-f", "lavfi", "-i", "aevalsrc=0.4*sin(880*PI*t)+0.02*random(0):s=44100:d=20"), s("-c:a", "aac", "-b:a", "64k")), noise: true, frame: 1024, trait: interval{2, 4}},
 	{name: "opus", args: args(tone48, s("-c:a", "libopus", "-b:a", "64k")), frame: 960, trait: interval{4.2, 6}},
 	{name: "flac", args: args(tone441, s("-c:a", "flac", "-strict", "-2")), frame: 4608, trait: interval{4.2, 6}},

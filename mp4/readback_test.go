@@ -27,6 +27,7 @@ type isoTrack struct {
 	id      uint32
 	handler string
 	shown   float64 // seconds that its edits show, empty edits included
+	signed  bool    // has negative offsets in a ctts of version 0
 	samples []isoSample
 }
 
@@ -94,7 +95,9 @@ func readTrack(t testing.TB, moov *ffmp4.MoovBox, trak *ffmp4.TrakBox, data []by
 		dts, dur := stbl.Stts.GetDecodeTime(nr)
 		cts := float64(dts)
 		if stbl.Ctts != nil {
-			cts += float64(stbl.Ctts.GetCompositionTimeOffset(nr))
+			offset := stbl.Ctts.GetCompositionTimeOffset(nr)
+			out.signed = out.signed || offset < 0 && stbl.Ctts.Version == 0
+			cts += float64(offset)
 		}
 		ranges, err := trak.GetRangesForSampleInterval(nr, nr)
 		if err != nil {
@@ -107,14 +110,50 @@ func readTrack(t testing.TB, moov *ffmp4.MoovBox, trak *ffmp4.TrakBox, data []by
 	return out
 }
 
+// checkDurations checks that the durations that a file states agree: the
+// movie's is its longest track's, a track's that of its edits, a medium's that
+// of its samples.
+func checkDurations(t *testing.T, data []byte) {
+	t.Helper()
+	box, err := ffmp4.DecodeBoxSR(0, bits.NewFixedSliceReader(bytes.ReplaceAll(moovOf(t, data), []byte("avcC"), []byte("avcX"))))
+	if err != nil {
+		t.Fatalf("mp4ff: %v", err)
+	}
+	moov := box.(*ffmp4.MoovBox)
+	var longest uint64
+	for _, trak := range moov.Traks {
+		var edits uint64
+		for _, e := range trak.Edts.Elst[0].Entries {
+			edits += e.SegmentDuration
+		}
+		stts := trak.Mdia.Minf.Stbl.Stts
+		var media uint64
+		for i, n := range stts.SampleCount {
+			media += uint64(n) * uint64(stts.SampleTimeDelta[i])
+		}
+		if trak.Tkhd.Duration != edits || trak.Mdia.Mdhd.Duration != media {
+			t.Errorf("track %d: tkhd says %d, its edits %d; mdhd says %d, its samples %d",
+				trak.Tkhd.TrackID, trak.Tkhd.Duration, edits, trak.Mdia.Mdhd.Duration, media)
+		}
+		longest = max(longest, edits)
+	}
+	if moov.Mvhd.Duration != longest {
+		t.Errorf("mvhd says %d, the longest track %d", moov.Mvhd.Duration, longest)
+	}
+}
+
 // checkTimeline checks that each track of a clip has the samples that the
 // original presents in [a, b), in sequence, each presented a seconds earlier,
 // and that nothing but them is shown.
 func checkTimeline(t *testing.T, original, clip []byte, a, b float64) {
 	t.Helper()
+	checkDurations(t, clip)
 	tracks := map[uint32]isoTrack{}
 	for _, c := range isoTracks(t, clip) {
 		tracks[c.id] = c
+		if c.signed {
+			t.Errorf("track %d has negative composition offsets in a ctts of version 0", c.id)
+		}
 	}
 	for _, o := range isoTracks(t, original) {
 		if o.handler == "hint" {
