@@ -365,8 +365,9 @@ func (p *planner) firstTick(stamp int64) int64 {
 
 // keyIn returns the time in the clip of the first keyframe in the last cluster.
 func (p *planner) keyIn(c cluster) (ticks int64, ok bool) {
-	for _, b := range p.end.blocks {
-		if b.offset > c.offset && b.offset < p.endOff && b.track == p.main.number && b.key {
+	for i := range p.end.blocks {
+		b := &p.end.blocks[i]
+		if b.offset > c.offset && b.offset < p.endOff && b.track == p.main.number && p.main.isKey(b) {
 			return b.ts + p.shift(b.track), true
 		}
 	}

@@ -82,7 +82,7 @@ func (m made) compare(t *testing.T, path string, i interval) {
 	if err := os.WriteFile(clip, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	accepted(t, clip)
+	accepted(t, path, clip)
 	start := o.Info().StartTime.Seconds()
 	a, b := start+i.a, start+i.b
 	if i.b < 0 {

@@ -474,7 +474,7 @@ func (p *planner) findKey() bool {
 			continue
 		}
 		pictures = true
-		if t := p.time(b.ts, p.main); b.key && t <= p.a {
+		if t := p.time(b.ts, p.main); t <= p.a && p.main.isKey(b) {
 			p.key, p.zero = b, t
 		}
 	}

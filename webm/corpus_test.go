@@ -1,0 +1,100 @@
+package webm_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/internal/tools"
+)
+
+// damagedFiles are those of the corpus that end in an error, or whose undamaged part
+// is given.
+var damagedFiles = []string{"libwebm-blockgroup_block_ends_beyond_blockgroup.mkv", "libwebm-invalid_vp9_bitstream-bug_1416.webm"}
+
+// encryptedFiles hold frames in which ffprobe finds keyframes by mistake: the
+// recorded ones are not those that the file flags.
+var encryptedFiles = []string{"fx-sintel-short-clearkey-subsample-encrypted-video.webm"}
+
+// TestCorpus cuts the recorded intervals of every file that others made, and
+// compares the coded frames with those that were recorded.
+func TestCorpus(t *testing.T) {
+	tools.Need(t, "ffprobe", "mkvmerge", "mkvinfo")
+	dir, files := oracle.Corpus(t)
+	var paths []string
+	for path := range files {
+		if strings.HasPrefix(path, "matroska/") {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			data := mustRead(t, filepath.Join(dir, path))
+			o, err := open(t, seektest.New(data), formats.Env{})
+			if slices.Contains(damagedFiles, filepath.Base(path)) {
+				checkDamaged(t, o, err)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkCorpusFile(t, o, filepath.Join(dir, path), files[path])
+		})
+	}
+}
+
+// checkDamaged asks for an error that names the place, or a clip.
+func checkDamaged(t *testing.T, o *opened, err error) {
+	t.Helper()
+	if err == nil {
+		_, err = o.Plan(t.Context(), seconds(0, 1))
+	}
+	var e *formats.Error
+	if err != nil && (!errors.As(err, &e) || e.Offset < 0) {
+		t.Errorf("%v, want an error that names the place", err)
+	}
+}
+
+func checkCorpusFile(t *testing.T, o *opened, path string, truth oracle.TruthFile) {
+	original := oracle.Packets(t, path)
+	start := o.Info().StartTime.Seconds()
+	checked := 0
+	for _, s := range truth.Streams {
+		for _, i := range s.Intervals {
+			if i.Packets == 0 {
+				continue
+			}
+			plan, err := o.Plan(t.Context(), seconds(max(0, i.A-start), i.B-start))
+			if err != nil {
+				t.Errorf("[%g, %g): %v", i.A, i.B, err)
+				continue
+			}
+			clip := filepath.Join(t.TempDir(), "clip"+filepath.Ext(path))
+			if err := os.WriteFile(clip, o.read(t, plan), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			accepted(t, path, clip)
+			if slices.Contains(encryptedFiles, filepath.Base(path)) {
+				i.Key = nil
+			}
+			extra, err := s.CheckInterval(original, oracle.Packets(t, clip), i)
+			if err != nil {
+				t.Errorf("%s [%g, %g): %v", s.Codec, i.A, i.B, err)
+			}
+			if lead := plan.Requested.Start.Sub(plan.Covered.Start).Seconds(); s.Type == "audio" && extra > 4+int(lead*400) {
+				t.Errorf("%s [%g, %g): %d packets more than wanted in %g s", s.Codec, i.A, i.B, extra, lead)
+			}
+			checked++
+		}
+	}
+	if checked == 0 {
+		t.Error("nothing was compared")
+	}
+}
