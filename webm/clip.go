@@ -2,6 +2,7 @@ package webm
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -175,6 +176,36 @@ func (p *planner) stamp(c cluster, frames []frame) int64 {
 	return max(0, at)
 }
 
+// separate takes out frames that do not fit into the cluster that they come
+// before, whose blocks would move too far: they get clusters of their own.
+func (p *planner) separate(c cluster, frames []frame) (alone []byte, rest []frame, err error) {
+	own := max(0, c.timestamp+p.clusterShift())
+	longest := p.longest()
+	if c.to < 0 || c.to == len(p.start.blocks) { // not all of its blocks were seen
+		longest = max(longest, math.MaxInt16/2)
+	}
+	fits := own-p.stamp(c, frames)+longest < math.MaxInt16
+	for _, f := range frames {
+		fits = fits && f.ts-own < math.MaxInt16
+	}
+	if fits {
+		return nil, frames, nil
+	}
+	for len(frames) > 0 {
+		n := 1
+		for n < len(frames) && frames[n].ts-frames[0].ts < math.MaxInt16 {
+			n++
+		}
+		body := appendUint(nil, idTimestamp, uint64(max(0, frames[0].ts)))
+		if body, err = appendFrames(body, frames[:n], max(0, frames[0].ts)); err != nil {
+			return nil, nil, err
+		}
+		alone = appendElement(alone, idCluster, body)
+		frames = frames[n:]
+	}
+	return alone, nil, nil
+}
+
 // clusterShift is how many ticks clusters move: as much as the track that moves
 // the most, so that no block comes before its cluster.
 func (p *planner) clusterShift() int64 {
@@ -218,6 +249,10 @@ func appendFrames(b []byte, frames []frame, stamp int64) ([]byte, error) {
 
 // single arranges a clip that lies in one cluster.
 func (p *planner) single(b *clusters, c cluster, lead, tail []frame) error {
+	alone, lead, err := p.separate(c, lead)
+	if err != nil {
+		return err
+	}
 	stamp := p.stamp(c, lead)
 	closing, err := appendFrames(nil, tail, stamp)
 	if err != nil {
@@ -228,8 +263,8 @@ func (p *planner) single(b *clusters, c cluster, lead, tail []frame) error {
 	if err != nil {
 		return err
 	}
-	b.cue(p, p.firstTick(stamp), 0)
-	b.add(seek.Literal(literal, "first cluster"))
+	b.cue(p, p.firstTick(stamp), int64(len(alone)))
+	b.add(seek.Literal(append(alone, literal...), "first cluster"))
 	b.add(p.range_(p.startOff, p.endOff, &Within{c.timestamp, stamp, size}))
 	b.add(seek.Literal(closing, "last blocks"))
 	return nil
@@ -237,6 +272,10 @@ func (p *planner) single(b *clusters, c cluster, lead, tail []frame) error {
 
 // several arranges a clip of more than one cluster.
 func (p *planner) several(b *clusters, first, last cluster, lead, tail []frame) error {
+	alone, lead, err := p.separate(first, lead)
+	if err != nil {
+		return err
+	}
 	stamp := p.stamp(first, lead)
 	left := int64(-1) // of the first cluster
 	if end := p.endOf(first); end >= 0 {
@@ -246,8 +285,8 @@ func (p *planner) several(b *clusters, first, last cluster, lead, tail []frame) 
 	if err != nil {
 		return err
 	}
-	b.cue(p, p.firstTick(stamp), 0)
-	b.add(seek.Literal(literal, "first cluster"))
+	b.cue(p, p.firstTick(stamp), int64(len(alone)))
+	b.add(seek.Literal(append(alone, literal...), "first cluster"))
 	b.map_(p, last.offset)
 	for _, q := range p.split(p.startOff, last.offset, &Within{first.timestamp, stamp, left}) {
 		b.add(q)
@@ -288,7 +327,7 @@ func (p *planner) endOf(c cluster) int64 {
 func (p *planner) range_(from, to int64, within *Within) seek.Part {
 	info := p.m.w.Info()
 	q := seek.Bytes(&info, seek.Range{Offset: from, Length: to - from}, "media")
-	w := Rewrite{Shift: p.clusterShift(), Within: within, IDLength: p.m.doc.id, SizeLength: p.m.doc.size}
+	w := Rewrite{Shift: p.clusterShift(), Follow: p.lonely(), Within: within, IDLength: p.m.doc.id, SizeLength: p.m.doc.size}
 	for _, t := range p.m.tracks {
 		r := TrackRewrite{Number: t.number}
 		if p.has(t.number) == nil {

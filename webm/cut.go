@@ -22,6 +22,7 @@ type soundCut struct {
 	shift   int64 // ticks that the track's times move
 	exact   bool  // begins at the wanted sample
 	offset  int64 // of the first block needed
+	room    int64 // ns: how far its blocks may move within their clusters
 }
 
 // piece is one frame of a sound track with its exact time.
@@ -52,7 +53,7 @@ func (p *planner) cut() error {
 		if err != nil {
 			return err
 		}
-		c := &soundCut{t: t, delay: t.codecDelay, exact: true, finish: -1, offset: maxOffset}
+		c := &soundCut{t: t, delay: t.codecDelay, exact: true, finish: -1, offset: maxOffset, room: p.room()}
 		if t.sound.cut == cutPreSkip {
 			c.preSkip = int64(t.private[10]) | int64(t.private[11])<<8
 		}
@@ -76,6 +77,29 @@ func (p *planner) cut() error {
 	p.setShifts()
 	return nil
 }
+
+// room is how far blocks can move against their clusters, in ns: relative times
+// have 16 bits, and a cluster may use most of them. Where each block has a
+// cluster of its own, and where all blocks move alike, there is no limit.
+func (p *planner) room() int64 {
+	if !p.video || p.lonely() {
+		return maxOffset
+	}
+	return p.m.ns(max(0, math.MaxInt16-p.longest()))
+}
+
+// longest is the largest relative time of a block that was seen, in ticks.
+func (p *planner) longest() (rel int64) {
+	for _, r := range []*region{p.start, p.end} {
+		for _, b := range r.blocks {
+			rel = max(rel, int64(b.rel))
+		}
+	}
+	return rel
+}
+
+// lonely reports whether each block has a cluster of its own.
+func (p *planner) lonely() bool { return len(p.start.blocks) <= len(p.start.clusters) }
 
 // findEarly looks for blocks of the cluster before the start region.
 func (p *planner) findEarly() {
@@ -279,7 +303,7 @@ func (c *soundCut) leadFrom(pieces []piece, j int, zero int64) piece {
 
 func (c *soundCut) leadIndex(pieces []piece, j int, want int64) int {
 	s := j
-	most := c.t.sound.ideal
+	most := min(c.t.sound.ideal, c.room)
 	if c.t.sound.cut == cutPreSkip {
 		most = min(most, maxPreSkip*1e9/opusRate)
 	}

@@ -3,6 +3,8 @@ package webm
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -171,8 +173,10 @@ func (o *opening) open(ctx context.Context) error {
 		if o.complete() {
 			break
 		}
-		if round == 1 { // what no SeekHead tells may stand at the end
-			o.searchTail()
+		if round == 0 && !o.ready() && !o.tells(idTracks) { // it may stand at the end
+			if o.searchTail(); o.complete() {
+				break
+			}
 		}
 		if round > m.limits.Rounds {
 			break
@@ -296,6 +300,16 @@ func (o *opening) ready() bool {
 	return info && tracks
 }
 
+// tells reports whether a SeekHead tells of an element.
+func (o *opening) tells(id uint32) bool {
+	for _, told := range o.told {
+		if told == id {
+			return true
+		}
+	}
+	return false
+}
+
 // complete reports whether nothing more is worth a request.
 func (o *opening) complete() bool {
 	o.resolve()
@@ -324,8 +338,8 @@ func (o *opening) wanted(at int64, id uint32) bool {
 func (o *opening) resolve() {
 	for again := true; again; {
 		again = false
-		for at, id := range o.told {
-			b := o.peek(at)
+		for _, at := range slices.Sorted(maps.Keys(o.told)) {
+			id, b := o.told[at], o.peek(at)
 			if len(b) < maxHeader && at+int64(len(b)) < o.limit() {
 				continue
 			}
@@ -351,8 +365,8 @@ func (o *opening) readMore(ctx context.Context) (bool, error) {
 			requests = append(requests, seek.Request{Range: seek.Range{Offset: at, Length: n}, Purpose: seek.Index, Note: note})
 		}
 	}
-	for at, id := range o.told {
-		if o.wanted(at, id) {
+	for _, at := range slices.Sorted(maps.Keys(o.told)) {
+		if id := o.told[at]; o.wanted(at, id) {
 			ask(at, o.guess(at, id), element{id: id}.String())
 		}
 	}

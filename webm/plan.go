@@ -204,7 +204,7 @@ func (p *planner) gather(ctx context.Context) error {
 			break
 		}
 		if len(p.cues) > 0 {
-			p.m.warn("the index points to byte %d for %v s, where no such Cluster is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
+			p.warn("the index points to byte %d for %v s, where no such Cluster is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
 		}
 		if skip == maxBack && len(p.cues) > 0 { // the index is not to be trusted
 			p.cues, skip = nil, -1
@@ -218,22 +218,23 @@ func (p *planner) gather(ctx context.Context) error {
 	return p.settleEnd(ctx)
 }
 
-// locate finds both ends, at the same time.
+// locate finds both ends, at the same time. Skip steps back from the place that
+// the index tells for a, so many times.
 func (p *planner) locate(ctx context.Context, skip int) error {
 	m := p.m
 	var back bracket
 	end := min(p.b, maxOffset)
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		p.from, err = p.locateStart(ctx, p.begin()/m.info.scale, skip)
+		return err
+	})
+	g.Go(func() (err error) {
+		p.to, err = p.locateEnd(ctx, end)
+		return err
+	})
 	g.Go(func() (err error) { // sound before b may lie before the cluster of b
-		back, err = m.find(ctx, p.cues, max(0, end-interleave)/m.info.scale, 0)
-		return err
-	})
-	g.Go(func() (err error) {
-		p.from, err = m.find(ctx, p.cues, p.begin()/m.info.scale, skip)
-		return err
-	})
-	g.Go(func() (err error) {
-		p.to, err = m.find(ctx, p.cues, end/m.info.scale, 0)
+		back, err = p.locateEnd(ctx, max(0, end-interleave))
 		return err
 	})
 	if err := g.Wait(); err != nil {
@@ -246,6 +247,33 @@ func (p *planner) locate(ctx context.Context, skip int) error {
 		p.tail = p.from.at
 	}
 	return nil
+}
+
+// locateStart finds the cluster that a lies in. Where points of the index are
+// far apart there may be keyframes between.
+func (p *planner) locateStart(ctx context.Context, ticks int64, skip int) (bracket, error) {
+	m := p.m
+	b, err := m.find(ctx, p.cues, ticks, skip)
+	if err != nil || len(p.cues) == 0 || m.ns(b.next.time-b.at.time) <= sparseTime || m.ns(ticks-b.at.time) <= sparseTime/4 {
+		return b, err
+	}
+	if skip > 0 { // what was found between had no keyframe
+		return m.find(ctx, p.cues, ticks, skip-1)
+	}
+	fine, _, err := m.refine(ctx, b, ticks)
+	return fine, err
+}
+
+// locateEnd finds the cluster that b lies in. Where points of the index are far
+// apart, all from one of them to b would be read at once.
+func (p *planner) locateEnd(ctx context.Context, ns int64) (bracket, error) {
+	m := p.m
+	b, err := m.find(ctx, p.cues, ns/m.info.scale, 0)
+	if err != nil || len(p.cues) == 0 || m.place(b, ns)-b.at.offset <= sparseBytes {
+		return b, err
+	}
+	fine, _, err := m.refine(ctx, b, ns/m.info.scale)
+	return fine, err
 }
 
 // rate is the number of bytes a second between two anchors.

@@ -24,6 +24,8 @@ type Rewrite struct {
 	Shift int64 `json:"shift"`
 	// Tracks are those whose blocks change beyond that.
 	Tracks []TrackRewrite `json:"tracks,omitempty"`
+	// Follow says that a Cluster moves as far as its first block does.
+	Follow bool `json:"follow,omitempty"`
 	// Within is the Cluster in which the part begins; nil where it begins with
 	// an element of the Segment.
 	Within *Within `json:"within,omitempty"`
@@ -280,6 +282,9 @@ func (r *rewriting) clusterTime(e element) error {
 	b = append([]byte(nil), b...)
 	r.timestamp = ticksOf(b[e.head:])
 	r.written = max(0, r.timestamp+r.Shift)
+	if r.Follow {
+		r.written = max(0, r.written+r.firstShift(e.head+e.size))
+	}
 	r.timed = true
 	value := uint64(r.written)
 	for i := len(b) - 1; i >= int(e.head); i-- {
@@ -290,6 +295,33 @@ func (r *rewriting) clusterTime(e element) error {
 		return r.wrong("a shifted Timestamp does not fit")
 	}
 	return r.keep(int64(len(b)), b)
+}
+
+// firstShift is how far the first block moves beyond the Cluster, as far as the
+// elements before it show it; at is where what follows the Timestamp begins.
+func (r *rewriting) firstShift(at int64) int64 {
+	b, _ := r.in.Peek(int(at) + clusterHead)
+	for range 4 {
+		x, err := r.parse(b[min(at, int64(len(b))):], r.pos+at)
+		if err != nil || x.size == unknownSize {
+			return 0
+		}
+		switch x.id {
+		case idBlockGroup:
+			at += x.head
+			continue
+		case idSimpleBlock, idBlock:
+			track, _, _, _, err := parseBlockHeader(b[min(at+x.head, int64(len(b))):])
+			for _, t := range r.Tracks {
+				if err == nil && t.Number == track {
+					return t.Shift
+				}
+			}
+			return 0
+		}
+		at += x.head + x.size
+	}
+	return 0
 }
 
 // block handles a SimpleBlock, or a Block whose own header is at bytes into e.

@@ -16,27 +16,50 @@ const soundProbe = 32 << 10
 func (m *media) clusters() *seek.Search {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.search != nil {
-		return m.search
+	if m.search == nil || m.growing && m.search.End < m.clustersEnd(m.first.offset) {
+		m.search = m.searchIn(m.first.offset, m.clustersEnd(m.first.offset))
 	}
-	s := &seek.Search{
-		Window: m.w, Recognize: m.recognize,
-		Start: m.first.offset, End: m.clustersEnd(m.first.offset),
-		MaxRounds: m.limits.Rounds,
-	}
-	if m.timed && m.duration > 0 && (s.End-s.Start)/(m.duration/1e9+1) < 256e3/8 {
+	return m.search
+}
+
+// searchIn is a search between two offsets, which begins with what is held of
+// the resource's ends.
+func (m *media) searchIn(from, to int64) *seek.Search {
+	s := &seek.Search{Window: m.w, Recognize: m.recognize, Start: from, End: to, MaxRounds: m.limits.Rounds}
+	if m.timed && m.duration > 0 && (to-from)/(m.duration/1e9+1) < 256e3/8 {
 		s.Probe = soundProbe
 	}
-	if head, ok := m.w.Held(seek.Range{Offset: s.Start, Length: max(0, headSize-s.Start)}); ok {
-		s.Scan(s.Start, head)
-	}
-	if from := max(s.Start, s.End-headSize); true {
-		if tail, ok := m.w.Held(seek.Range{Offset: from, Length: s.End - from}); ok {
-			s.Scan(from, tail)
+	for _, r := range []seek.Range{
+		{Offset: from, Length: min(headSize, to) - from},
+		{Offset: max(from, to-headSize), Length: min(headSize, to-from)},
+	} {
+		if r.Length > 0 {
+			if data, ok := m.w.Held(r); ok {
+				s.Scan(r.Offset, data)
+			}
 		}
 	}
-	m.search = s
 	return s
+}
+
+// Gaps of an index that are worth a look at what lies between.
+const (
+	sparseTime  = 10500e6 // ns: more than keyframes are usually apart
+	sparseBytes = 4 << 20
+)
+
+// refine narrows a bracket of an index with few points by a search between
+// them. It reports false where nothing was found there.
+func (m *media) refine(ctx context.Context, b bracket, ticks int64) (bracket, bool, error) {
+	before, after, err := m.searchIn(b.at.offset, b.next.offset).Find(ctx, 0, ticks)
+	if err != nil || before.Tick == math.MinInt64 || before.Offset <= b.at.offset {
+		return b, false, err
+	}
+	fine := bracket{prev: b.at, at: anchor{before.Offset, before.Tick}, next: b.next}
+	if after.Tick != math.MaxInt64 {
+		fine.next = anchor{after.Offset, after.Tick}
+	}
+	return fine, true, nil
 }
 
 var clusterID = []byte{0x1F, 0x43, 0xB6, 0x75}
