@@ -51,7 +51,7 @@ var layouts = []layout{
 	{name: "keyframes inside clusters, no cues", film: film{midKey: true, index: "none"}, trips: budget.TripsWebMSearch + 1},
 	{name: "begins at 7 s", film: film{start: 7000}, trips: budget.TripsWebM},
 	{name: "no sound", film: film{soundless: true}, trips: budget.TripsWebM},
-	{name: "ticks of a sample", film: film{scale: 20833, gop: 15}, trips: budget.TripsWebM},
+	{name: "ticks of a sample", film: film{scale: 20833, gop: 12}, trips: budget.TripsWebM},
 	{name: "tracks behind the clusters", film: film{order: []string{"head", "void", "info", "clusters", "cues-end", "tracks", "end"}}, trips: budget.TripsWebM},
 	{name: "tracks behind the clusters, no seek head", film: film{heads: "none", order: []string{"info", "clusters", "cues-end", "tracks", "end"}}, trips: budget.TripsWebM},
 	{name: "trailing garbage", film: film{after: bytes.Repeat([]byte("garbage!"), 1000)}, trips: budget.TripsWebM},
