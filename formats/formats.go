@@ -74,6 +74,15 @@ type Packager interface {
 	Package(ctx context.Context, s Selection) ([]File, error)
 }
 
+// Trimmer is a Media that can state a selection without its media: as a manifest
+// of its own type that points at the origin.
+type Trimmer interface {
+	Media
+	// Trim returns the manifest under the given file name, first, and those that
+	// it names beside it.
+	Trim(ctx context.Context, s Selection, name string) ([]File, error)
+}
+
 // File is one file of a package.
 type File struct {
 	// Name is relative, slash-separated and clean: no "..", no leading slash.

@@ -2,6 +2,7 @@ package hls
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -162,4 +163,21 @@ func parseIV(s string) (iv [16]byte, ok bool) {
 		return iv, false
 	}
 	return iv, true
+}
+
+// with returns the list with one attribute set, in its place or at the end.
+func (a attributes) with(name, value string, quoted bool) attributes {
+	out := slices.Clone(a)
+	for i := range out {
+		if out[i].name == name {
+			out[i] = attribute{name, value, quoted}
+			return out
+		}
+	}
+	return append(out, attribute{name, value, quoted})
+}
+
+// without returns the list without an attribute.
+func (a attributes) without(name string) attributes {
+	return slices.DeleteFunc(slices.Clone(a), func(x attribute) bool { return x.name == name })
 }

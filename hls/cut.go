@@ -60,7 +60,7 @@ func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
 		return nil, &formats.PastEndError{Start: i.Start, Duration: segments.Time(c.list.duration())}
 	}
 	c.first, c.last = first, end-1
-	return c, c.skipGaps()
+	return c, nil
 }
 
 // bounds are those of a segment on the timeline.

@@ -243,6 +243,23 @@ func tsPresentation(t testing.TB) string {
 	return hlsOf(t, "ts", "-hls_segment_filename", "DIR/s%03d.ts")
 }
 
+// encryptedPresentation is the base in encrypted segments of which each has the
+// initialization vector that its media sequence number is.
+func encryptedPresentation(t testing.TB) string {
+	return made(t, "aes", func(dir string) {
+		key := filepath.Join(dir, "key.bin")
+		if err := os.WriteFile(key, []byte("0123456789abcdef"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info := filepath.Join(dir, "info")
+		if err := os.WriteFile(info, []byte("key.bin\n"+key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		oracle.FFmpeg(t, "-i", base(t), "-c", "copy", "-f", "hls", "-hls_time", "4", "-hls_list_size", "0", "-hls_playlist_type", "vod",
+			"-hls_key_info_file", info, "-hls_segment_filename", filepath.Join(dir, "s%03d.ts"), filepath.Join(dir, "media.m3u8"))
+	})
+}
+
 // joined returns a file that is files of a folder, one after the other.
 func joined(t testing.TB, dir string, names ...string) string {
 	t.Helper()

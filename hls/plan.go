@@ -19,6 +19,9 @@ func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, 
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	for _, c := range cuts {
+		if err := c.skipGaps(); err != nil {
+			return nil, err
+		}
 		g.Go(func() error { return c.readEnds(gctx) })
 	}
 	if err := g.Wait(); err != nil {
@@ -51,6 +54,10 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 	switch containers[0] {
 	case transportStream:
 		return cuts[0].planTS(ctx, s)
+	case packedAudio:
+		return cuts[0].planPacked(ctx, s)
+	case webVTT:
+		return cuts[0].planVTT(ctx, s)
 	}
 	return nil, unsupported("segment", "segments of "+containers[0]+" are not yet joined to one file", "-o FOLDER/ writes a playlist with its segments")
 }

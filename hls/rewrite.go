@@ -6,6 +6,7 @@ import (
 	"crypto/aes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/mpegts"
@@ -25,26 +26,45 @@ type Rewriter struct {
 	// Shift is how many ticks of 90 kHz are added to the times of a transport
 	// stream.
 	Shift int64
+	// StripID3 drops the tags that packed audio begins with.
+	StripID3 bool
 }
 
 var _ seek.Rewriter = Rewriter{}
 
 // Name says what is done.
 func (r Rewriter) Name() string {
-	switch {
-	case r.KeyURI != "" && r.Shift != 0:
-		return "aes-128, ts-shift"
-	case r.KeyURI != "":
-		return "aes-128"
-	case r.Shift != 0:
-		return "ts-shift"
+	var all []string
+	if r.KeyURI != "" {
+		all = append(all, "aes-128")
 	}
-	return "check"
+	if r.Shift != 0 {
+		all = append(all, "ts-shift")
+	}
+	if r.StripID3 {
+		all = append(all, "strip-id3")
+	}
+	if len(all) == 0 {
+		return "check"
+	}
+	return strings.Join(all, ", ")
 }
 
 // Rewrite returns the new bytes from off on.
 func (r Rewriter) Rewrite(ctx context.Context, in seek.Input, off int64) (io.ReadCloser, error) {
-	if r.Shift == 0 {
+	switch {
+	case r.StripID3:
+		plain, err := r.plain(ctx, in, 0)
+		if err != nil {
+			return nil, err
+		}
+		out := readCloser{stripID3(plain), plain}
+		if _, err := io.CopyN(io.Discard, out, off); err != nil && err != io.EOF {
+			plain.Close()
+			return nil, err
+		}
+		return out, nil
+	case r.Shift == 0:
 		return r.plain(ctx, in, off)
 	}
 	at := off / mpegts.PacketSize * mpegts.PacketSize

@@ -3,7 +3,6 @@ package hls
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,16 +39,6 @@ func closedEnd(b float64) float64 {
 // in its three ways to lie at an origin, and compares every clip with the
 // continuous original: coded frames, pictures, requests.
 func TestTransportStream(t *testing.T) {
-	encrypted := func(t *testing.T) string {
-		return made(t, "aes", func(dir string) {
-			key := []byte("0123456789abcdef")
-			os.WriteFile(filepath.Join(dir, "key.bin"), key, 0o600)
-			info := "key.bin\n" + filepath.Join(dir, "key.bin") + "\n"
-			os.WriteFile(filepath.Join(dir, "info"), []byte(info), 0o600)
-			oracle.FFmpeg(t, "-i", base(t), "-c", "copy", "-f", "hls", "-hls_time", "4", "-hls_list_size", "0", "-hls_playlist_type", "vod",
-				"-hls_key_info_file", filepath.Join(dir, "info"), "-hls_segment_filename", filepath.Join(dir, "s%03d.ts"), filepath.Join(dir, "media.m3u8"))
-		})
-	}
 	for _, test := range []struct {
 		name string
 		dir  func(t *testing.T) string
@@ -59,7 +48,7 @@ func TestTransportStream(t *testing.T) {
 		{"ranges of one file", func(t *testing.T) string {
 			return hlsOf(t, "range", "-hls_flags", "single_file", "-hls_segment_filename", "DIR/all.ts")
 		}, 0},
-		{"AES-128", encrypted, 1},
+		{"AES-128", func(t *testing.T) string { return encryptedPresentation(t) }, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := test.dir(t)

@@ -2,6 +2,7 @@ package hls
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,18 +12,7 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-// Numbers of the correction of a selection by the timestamps in its segments.
 const (
-	// mostNeighbours is how often the selection's end is moved to a neighbour
-	// because timestamps say so.
-	mostNeighbours = 2
-	// doubt is by how much the durations in a playlist may be wrong before the
-	// beginning of its stream is looked at, and doubtAt by how much where that
-	// is reckoned up to the interval.
-	doubt   = 100 * time.Millisecond
-	doubtAt = 250 * time.Millisecond
-	// rounding is how far off a duration is that was rounded to milliseconds.
-	rounding = 2 * time.Millisecond
 	// halfFrame is how much of a packet of sound may be missing at either end:
 	// half a frame of AAC at 44.1 kHz.
 	halfFrame = 12 * time.Millisecond
@@ -33,12 +23,7 @@ const (
 
 // tsCut is a cut of transport stream segments.
 type tsCut struct {
-	*cut
-	// zero is, for each stretch between discontinuities, the timestamp at time 0
-	// of the timeline.
-	zero map[int64]int64
-	// scale is how many times longer segments are than the playlist says.
-	scale float64
+	*locator
 	// before and after are what neighbours have of the interval's sound.
 	before, after []byte
 }
@@ -54,9 +39,15 @@ func span(t int64) time.Duration {
 	return time.Duration(t/mpegts.Clock)*time.Second + time.Duration(t%mpegts.Clock*int64(time.Second)/mpegts.Clock)
 }
 
+func newTSCut(c *cut) *tsCut {
+	t := &tsCut{}
+	t.locator = newLocator(c, t.clock, t.head)
+	return t
+}
+
 // planTS makes the plan of a selection of transport stream segments.
 func (c *cut) planTS(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
-	t := &tsCut{cut: c, zero: map[int64]int64{}, scale: 1}
+	t := newTSCut(c)
 	if err := t.locate(ctx); err != nil {
 		return nil, err
 	}
@@ -78,10 +69,7 @@ func (t *tsCut) scan(ctx context.Context, i int) (*piece, error) {
 		return p, nil
 	}
 	s := &t.list.segments[i]
-	near := ticks(s.start)
-	if zero, known := t.zero[s.discontinuity]; known {
-		near += zero
-	}
+	near := ticks(s.start + t.zero[s.discontinuity])
 	if p.ts, err = mpegts.Scan(p.data, near); err != nil {
 		return nil, &formats.Error{Container: Name, Element: t.note(s), Offset: 0, Problem: err.Error(), Err: formats.ErrDamaged}
 	}
@@ -93,208 +81,50 @@ func (t *tsCut) scan(ctx context.Context, i int) (*piece, error) {
 	return p, nil
 }
 
-// times returns what a segment presents, on the timeline. Where it has no
-// timestamps the playlist is believed.
-func (t *tsCut) times(ctx context.Context, i int) (start, end time.Duration, p *piece, err error) {
-	s := &t.list.segments[i]
-	if p, err = t.scan(ctx, i); err != nil {
-		return 0, 0, nil, err
+// clock returns what a segment presents on its own clock.
+func (t *tsCut) clock(ctx context.Context, i int) (times, error) {
+	p, err := t.scan(ctx, i)
+	if err != nil {
+		return times{}, err
 	}
 	lead := p.ts.Lead()
 	if lead == nil {
-		return s.start, s.end(), p, nil
+		return times{}, nil
 	}
-	zero, known := t.zero[s.discontinuity]
-	if !known {
-		zero = lead.First - ticks(s.start)
-		t.zero[s.discontinuity] = zero
+	x := times{start: span(lead.First), end: span(lead.End), known: true}
+	if x.decodable = x.start; lead.Kind == mpegts.Video && lead.Starts {
+		x.decodable = span(lead.RandomAccess)
 	}
-	return span(lead.First - zero), span(lead.End - zero), p, nil
+	return x, nil
 }
 
-// locate moves both ends of the selection to where timestamps say that the
-// interval lies.
-func (t *tsCut) locate(ctx context.Context) error {
-	if _, _, _, err := t.times(ctx, t.first); err != nil {
-		return err
-	}
-	wrong, err := t.doubtful(ctx)
+// head returns the clock at the beginning of a segment, of which no more is
+// read than that takes.
+func (t *tsCut) head(ctx context.Context, i int) (start time.Duration, ok bool, err error) {
+	b, err := t.edge(ctx, i, true)
 	if err != nil {
-		return err
+		return 0, false, err
 	}
-	if wrong {
-		if err := t.beginning(ctx); err != nil {
-			return err
-		}
-	}
-	if err := t.locateStart(ctx); err != nil {
-		return err
-	}
-	return t.locateEnd(ctx)
-}
-
-// doubtful reports whether timestamps contradict the durations in the playlist
-// so much that the sum of all before the interval can not be believed.
-func (t *tsCut) doubtful(ctx context.Context) (bool, error) {
-	first := &t.list.segments[t.first]
-	from := t.run(t.first)
-	if from == t.first {
-		return false, nil // nothing before it
-	}
-	before := first.start - t.list.segments[from].start
-	start, end, _, err := t.times(ctx, t.first)
-	if err != nil {
-		return false, err
-	}
-	measured, said, n := end-start, first.duration, 1
-	if last := &t.list.segments[t.last]; last.discontinuity == first.discontinuity && t.last > t.first {
-		lastStart, _, _, err := t.times(ctx, t.last)
-		if err != nil {
-			return false, err
-		}
-		if !contradicts(measured, said, before, n) {
-			measured, said, n = lastStart-start, last.start-first.start, t.last-t.first
-		}
-	}
-	if !contradicts(measured, said, before, n) {
-		return false, nil
-	}
-	if measured > 0 && said > 0 {
-		t.scale = float64(measured) / float64(said)
-	}
-	return true, nil
-}
-
-// contradicts reports whether a measured length and the one that a playlist
-// says of n segments differ by so much that a sum of such lengths, before, is
-// not to be believed.
-func contradicts(measured, said, before time.Duration, n int) bool {
-	wrong := measured - said
-	if wrong < 0 {
-		wrong = -wrong
-	}
-	if said <= 0 || wrong > doubt {
-		return true
-	}
-	reckoned := float64(wrong) / float64(said) * float64(before)
-	return wrong > time.Duration(n)*rounding && reckoned > float64(doubtAt)
-}
-
-// run returns the first segment of the stretch between discontinuities that a
-// segment lies in.
-func (t *tsCut) run(i int) int {
-	for i > 0 && t.list.segments[i-1].discontinuity == t.list.segments[i].discontinuity && !t.list.segments[i-1].gap {
-		i--
-	}
-	return i
-}
-
-// beginning reads where the clock of the first segment's stretch begins, so that
-// nothing depends on the sum of durations.
-func (t *tsCut) beginning(ctx context.Context) error {
-	from := t.run(t.first)
-	s := &t.list.segments[from]
-	head, err := t.edge(ctx, from, true)
-	if err != nil {
-		return err
-	}
-	scan, err := mpegts.Scan(head, t.zero[s.discontinuity])
+	s := &t.list.segments[i]
+	scan, err := mpegts.Scan(b, ticks(s.start+t.zero[s.discontinuity]))
 	if err != nil || scan.Lead() == nil {
-		return nil // it stays with what the playlist says
+		return 0, false, nil
 	}
-	t.zero[s.discontinuity] = scan.Lead().First - ticks(s.start)
-	t.warn("the durations in the playlist are wrong: the interval was found by the timestamps in the segments")
-	return nil
-}
-
-// locateStart moves the selection's first segment.
-func (t *tsCut) locateStart(ctx context.Context) error {
-	a := segments.Duration(t.interval.Start)
-	for range mostNeighbours + 1 {
-		start, end, p, err := t.times(ctx, t.first)
-		if err != nil {
-			return err
-		}
-		lead := p.ts.Lead()
-		undecodable := lead != nil && lead.Kind == mpegts.Video && lead.Starts &&
-			span(lead.RandomAccess-t.zero[t.list.segments[t.first].discontinuity]) > a+time.Millisecond
-		next := t.first
-		switch {
-		case a < start-time.Millisecond:
-			next = t.far(t.first, a-start)
-		case a >= end && t.first < len(t.list.segments)-1:
-			next = t.far(t.first, a-end+1)
-		case undecodable:
-			next = t.far(t.first, -1)
-		}
-		if next == t.first {
-			return nil
-		}
-		t.first = next
-		t.last = max(t.last, t.first)
-	}
-	return nil
-}
-
-// locateEnd moves the selection's last segment.
-func (t *tsCut) locateEnd(ctx context.Context) error {
-	b := segments.Duration(t.interval.End)
-	for range mostNeighbours + 1 {
-		start, end, _, err := t.times(ctx, t.last)
-		if err != nil {
-			return err
-		}
-		next := t.last
-		switch {
-		case start >= b && t.last > t.first:
-			next = max(t.first, t.far(t.last, b-1-start))
-		case end < b-halfFrame:
-			next = t.far(t.last, b-end)
-		}
-		if next == t.last {
-			return nil
-		}
-		t.last = next
-	}
-	return nil
-}
-
-// far returns the segment in which a time lies that is a distance before a
-// segment's start or behind its end, or the last on the way there that is of the
-// same stretch and exists.
-func (t *tsCut) far(i int, distance time.Duration) int {
-	step := 1
-	if distance < 0 {
-		step, distance = -1, -distance
-	}
-	for {
-		next := i + step
-		if next < 0 || next >= len(t.list.segments) {
-			return i
-		}
-		s := &t.list.segments[next]
-		if s.gap || s.discontinuity != t.list.segments[i].discontinuity {
-			return i
-		}
-		i = next
-		if distance -= time.Duration(float64(s.duration) * t.scale); distance <= 0 {
-			return i
-		}
-	}
+	return span(scan.Lead().First), true, nil
 }
 
 // sound reads from the neighbours what they have of the interval's sound: the
 // packets of sound lie a little before or behind the pictures that they belong
 // to.
 func (t *tsCut) sound(ctx context.Context) error {
-	_, _, first, err := t.times(ctx, t.first)
+	first, err := t.scan(ctx, t.first)
 	if err != nil {
 		return err
 	}
 	if err := t.soundBefore(ctx, first); err != nil {
 		return err
 	}
-	_, _, last, err := t.times(ctx, t.last)
+	last, err := t.scan(ctx, t.last)
 	if err != nil {
 		return err
 	}
@@ -303,19 +133,58 @@ func (t *tsCut) sound(ctx context.Context) error {
 
 // at returns the timestamp of a time in a segment's stretch.
 func (t *tsCut) at(i int, d time.Duration) int64 {
-	return ticks(d) + t.zero[t.list.segments[i].discontinuity]
+	return ticks(d + t.zero[t.list.segments[i].discontinuity])
 }
 
-func (t *tsCut) soundBefore(ctx context.Context, first *piece) error {
+// late reports whether sound begins so late in the first segment that the one
+// before has some of the interval's, and which that is.
+func (t *tsCut) late(first *piece) (before int, late bool) {
 	a := t.at(t.first, segments.Duration(t.interval.Start))
-	late := false
 	for _, x := range first.ts.Streams {
 		late = late || x.Kind == mpegts.Audio && x.Packets > 0 && x.First > a+ticks(halfFrame)
 	}
-	i := t.far(t.first, -1)
-	if !late || i == t.first {
+	before = t.far(t.first, -1)
+	return before, late && before != t.first
+}
+
+// early reports whether sound ends so early in the last segment that the one
+// behind has some of the interval's, and which that is.
+func (t *tsCut) early(last *piece) (behind int, early bool) {
+	b := t.at(t.last, segments.Duration(t.interval.End))
+	for _, x := range last.ts.Streams {
+		early = early || x.Kind == mpegts.Audio && x.Packets > 0 && x.End < b-ticks(halfFrame)
+	}
+	behind = t.far(t.last, 1)
+	return behind, early && behind != t.last
+}
+
+// widen takes whole neighbours for their sound.
+func (t *tsCut) widen(ctx context.Context) error {
+	first, err := t.scan(ctx, t.first)
+	if err != nil {
+		return err
+	}
+	last, err := t.scan(ctx, t.last)
+	if err != nil {
+		return err
+	}
+	before, late := t.late(first)
+	behind, early := t.early(last)
+	if late {
+		t.first = before
+	}
+	if early {
+		t.last = behind
+	}
+	return nil
+}
+
+func (t *tsCut) soundBefore(ctx context.Context, first *piece) error {
+	i, late := t.late(first)
+	if !late {
 		return nil
 	}
+	a := t.at(t.first, segments.Duration(t.interval.Start))
 	tail, err := t.edge(ctx, i, false)
 	if err != nil {
 		return err
@@ -325,15 +194,11 @@ func (t *tsCut) soundBefore(ctx context.Context, first *piece) error {
 }
 
 func (t *tsCut) soundAfter(ctx context.Context, last *piece) error {
-	b := t.at(t.last, segments.Duration(t.interval.End))
-	early := false
-	for _, x := range last.ts.Streams {
-		early = early || x.Kind == mpegts.Audio && x.Packets > 0 && x.End < b-ticks(halfFrame)
-	}
-	i := t.far(t.last, 1)
-	if !early || i == t.last {
+	i, early := t.early(last)
+	if !early {
 		return nil
 	}
+	b := t.at(t.last, segments.Duration(t.interval.End))
 	head, err := t.edge(ctx, i, true)
 	if err != nil {
 		return err
@@ -365,6 +230,13 @@ func (t *tsCut) edge(ctx context.Context, i int, first bool) ([]byte, error) {
 	}
 	r := edgeRange(s.bytes, first)
 	h, err := t.m.loader.read(ctx, extent{name, r}, seek.Probe, "edge of "+t.note(s))
+	if errors.Is(err, seek.ErrNoRanges) { // then all of it
+		p, err := t.read(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		return p.data, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -422,7 +294,11 @@ func (t *tsCut) decryptEdge(ctx context.Context, k *key, s *segment, b []byte, o
 
 // plan puts the parts together.
 func (t *tsCut) plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
-	start, _, first, err := t.times(ctx, t.first)
+	covered, err := t.covered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, err := t.scan(ctx, t.first)
 	if err != nil {
 		return nil, err
 	}
@@ -455,12 +331,8 @@ func (t *tsCut) plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 	if len(t.after) > 0 {
 		p.Parts = append(p.Parts, mediaPart(t.after, "sound at the interval's end, of the segment behind"))
 	}
-	_, end, _, err := t.times(ctx, t.last)
-	if err != nil {
-		return nil, err
-	}
-	p.Covered.Start, p.Covered.End = segments.Time(start), segments.Time(end)
-	p.Presented = p.Covered // nothing in a transport stream hides anything
+	p.Covered = covered
+	p.Presented = covered // nothing in a transport stream hides anything
 	return p, nil
 }
 
@@ -484,7 +356,10 @@ func (t *tsCut) shift(ctx context.Context, i int, first *piece, timeline formats
 		return 0, nil
 	}
 	if _, known := t.zero[run]; !known {
-		_, _, p, err := t.times(ctx, i)
+		if _, err := t.times(ctx, i); err != nil {
+			return 0, err
+		}
+		p, err := t.scan(ctx, i)
 		if err != nil {
 			return 0, err
 		}
@@ -496,7 +371,7 @@ func (t *tsCut) shift(ctx context.Context, i int, first *piece, timeline formats
 	if timeline == formats.Original {
 		return 0, nil
 	}
-	return t.zero[firstRun] - t.zero[run], nil
+	return ticks(t.zero[firstRun]) - ticks(t.zero[run]), nil
 }
 
 // alike reports whether two segments have the same streams under the same

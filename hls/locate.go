@@ -1,0 +1,250 @@
+package hls
+
+import (
+	"context"
+	"time"
+
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/segments"
+)
+
+// Numbers of the correction of a selection by the timestamps in its segments.
+const (
+	// mostNeighbours is how often the selection's end is moved to a neighbour
+	// because timestamps say so.
+	mostNeighbours = 2
+	// doubt is by how much the durations in a playlist may be wrong before the
+	// beginning of its stream is looked at, and doubtAt by how much where that
+	// is reckoned up to the interval.
+	doubt   = 100 * time.Millisecond
+	doubtAt = 250 * time.Millisecond
+	// rounding is how far off a duration is that was rounded to milliseconds.
+	rounding = 2 * time.Millisecond
+	// slack is by how much a segment may begin late and still hold what begins
+	// with it.
+	slack = time.Millisecond
+)
+
+// times are when a segment presents: from start to end, and from decodable on
+// without the segment before.
+type times struct {
+	start, end, decodable time.Duration
+	known                 bool // the segment has timestamps
+}
+
+// locator finds the segments that an interval lies in by their own timestamps.
+type locator struct {
+	*cut
+	// clock tells the times of a segment on its own clock, head only when it
+	// begins, for less.
+	clock func(ctx context.Context, i int) (times, error)
+	head  func(ctx context.Context, i int) (start time.Duration, ok bool, err error)
+	// zero is, for each stretch between discontinuities, what its clock shows at
+	// time 0 of the timeline.
+	zero map[int64]time.Duration
+	// scale is how many times longer segments are than the playlist says.
+	scale float64
+}
+
+func newLocator(c *cut, clock func(context.Context, int) (times, error), head func(context.Context, int) (time.Duration, bool, error)) *locator {
+	return &locator{cut: c, clock: clock, head: head, zero: map[int64]time.Duration{}, scale: 1}
+}
+
+// times returns the times of a segment on the timeline. Where it has no
+// timestamps the playlist is believed, and so it is about the first segment that
+// is looked at between two discontinuities.
+func (l *locator) times(ctx context.Context, i int) (times, error) {
+	s := &l.list.segments[i]
+	x, err := l.clock(ctx, i)
+	if err != nil {
+		return x, err
+	}
+	if !x.known {
+		return times{start: s.start, end: s.end(), decodable: s.start}, nil
+	}
+	zero, known := l.zero[s.discontinuity]
+	if !known {
+		zero = x.start - s.start
+		l.zero[s.discontinuity] = zero
+	}
+	x.start, x.end, x.decodable = x.start-zero, x.end-zero, x.decodable-zero
+	return x, nil
+}
+
+// covered is what the selected segments present.
+func (l *locator) covered(ctx context.Context) (i fragment.Interval, err error) {
+	first, err := l.times(ctx, l.first)
+	if err != nil {
+		return i, err
+	}
+	last, err := l.times(ctx, l.last)
+	return fragment.Between(segments.Time(first.start), segments.Time(last.end)), err
+}
+
+// locate moves both ends of the selection to where timestamps say that the
+// interval lies.
+func (l *locator) locate(ctx context.Context) error {
+	if _, err := l.times(ctx, l.first); err != nil {
+		return err
+	}
+	wrong, err := l.doubtful(ctx)
+	if err != nil {
+		return err
+	}
+	if wrong {
+		if err := l.beginning(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.locateStart(ctx); err != nil {
+		return err
+	}
+	return l.locateEnd(ctx)
+}
+
+// doubtful reports whether timestamps contradict the durations in the playlist
+// so much that the sum of all before the interval can not be believed.
+func (l *locator) doubtful(ctx context.Context) (bool, error) {
+	first := &l.list.segments[l.first]
+	from := l.run(l.first)
+	if from == l.first {
+		return false, nil // nothing before it
+	}
+	before := first.start - l.list.segments[from].start
+	x, err := l.times(ctx, l.first)
+	if err != nil {
+		return false, err
+	}
+	measured, said, n := x.end-x.start, first.duration, 1
+	if last := &l.list.segments[l.last]; last.discontinuity == first.discontinuity && l.last > l.first {
+		y, err := l.times(ctx, l.last)
+		if err != nil {
+			return false, err
+		}
+		if !contradicts(measured, said, before, n) {
+			measured, said, n = y.start-x.start, last.start-first.start, l.last-l.first
+		}
+	}
+	if !contradicts(measured, said, before, n) {
+		return false, nil
+	}
+	if measured > 0 && said > 0 {
+		l.scale = float64(measured) / float64(said)
+	}
+	return true, nil
+}
+
+// contradicts reports whether a measured length and the one that a playlist
+// says of n segments differ by so much that a sum of such lengths, before, is
+// not to be believed.
+func contradicts(measured, said, before time.Duration, n int) bool {
+	wrong := measured - said
+	if wrong < 0 {
+		wrong = -wrong
+	}
+	if said <= 0 || wrong > doubt {
+		return true
+	}
+	reckoned := float64(wrong) / float64(said) * float64(before)
+	return wrong > time.Duration(n)*rounding && reckoned > float64(doubtAt)
+}
+
+// run returns the first segment of the stretch between discontinuities that a
+// segment lies in.
+func (l *locator) run(i int) int {
+	for i > 0 && l.list.segments[i-1].discontinuity == l.list.segments[i].discontinuity && !l.list.segments[i-1].gap {
+		i--
+	}
+	return i
+}
+
+// beginning reads where the clock of the first segment's stretch begins, so that
+// nothing depends on the sum of durations.
+func (l *locator) beginning(ctx context.Context) error {
+	from := l.run(l.first)
+	s := &l.list.segments[from]
+	start, ok, err := l.head(ctx, from)
+	if err != nil || !ok { // it stays with what the playlist says
+		return err
+	}
+	l.zero[s.discontinuity] = start - s.start
+	l.warn("the durations in the playlist are wrong: the interval was found by the timestamps in the segments")
+	return nil
+}
+
+// locateStart moves the selection's first segment.
+func (l *locator) locateStart(ctx context.Context) error {
+	a := segments.Duration(l.interval.Start)
+	for range mostNeighbours + 1 {
+		x, err := l.times(ctx, l.first)
+		if err != nil {
+			return err
+		}
+		next := l.first
+		switch {
+		case a < x.start-slack:
+			next = l.far(l.first, a-x.start)
+		case a >= x.end && l.first < len(l.list.segments)-1:
+			next = l.far(l.first, a-x.end+1)
+		case a < x.decodable-slack:
+			next = l.far(l.first, -1)
+		}
+		if next == l.first {
+			return nil
+		}
+		l.first = next
+		l.last = max(l.last, l.first)
+	}
+	return nil
+}
+
+// locateEnd moves the selection's last segment.
+func (l *locator) locateEnd(ctx context.Context) error {
+	b := segments.Duration(l.interval.End)
+	came := -1 // from where the selection was made longer
+	for range mostNeighbours + 1 {
+		x, err := l.times(ctx, l.last)
+		if err != nil {
+			return err
+		}
+		next := l.last
+		switch {
+		case x.start >= b && l.last > l.first && came >= 0:
+			l.last = came // b lies between that one and this
+			return nil
+		case x.start >= b && l.last > l.first:
+			next = max(l.first, l.far(l.last, b-1-x.start))
+		case x.end < b-halfFrame:
+			next, came = l.far(l.last, b-x.end), l.last
+		}
+		if next == l.last {
+			return nil
+		}
+		l.last = next
+	}
+	return nil
+}
+
+// far returns the segment in which a time lies that is a distance before a
+// segment's start or behind its end, or the last on the way there that is of the
+// same stretch and exists.
+func (l *locator) far(i int, distance time.Duration) int {
+	step := 1
+	if distance < 0 {
+		step, distance = -1, -distance
+	}
+	for {
+		next := i + step
+		if next < 0 || next >= len(l.list.segments) {
+			return i
+		}
+		s := &l.list.segments[next]
+		if s.gap || s.discontinuity != l.list.segments[i].discontinuity {
+			return i
+		}
+		i = next
+		if distance -= time.Duration(float64(s.duration) * l.scale); distance <= 0 {
+			return i
+		}
+	}
+}

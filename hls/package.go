@@ -1,0 +1,162 @@
+package hls
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/segments"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// indexName is the name of a package's playlist.
+const indexName = "index.m3u8"
+
+// Package returns a selection as a playlist and its segments, playable where
+// they are put: decrypted, each in a file of its own. Of a master playlist it
+// has the chosen variant and what plays along with it.
+func (m *Medium) Package(ctx context.Context, s formats.Selection) ([]formats.File, error) {
+	cuts, _, err := m.cuts(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	starts := make([]time.Duration, len(cuts))
+	g, gctx := errgroup.WithContext(ctx)
+	for i, c := range cuts {
+		g.Go(func() (err error) {
+			starts[i], err = c.correct(gctx)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var files, media []formats.File
+	var names []string
+	for i, c := range cuts {
+		folder := ""
+		if m.master != nil {
+			folder = c.word() + "/"
+		}
+		p := &packer{cut: c, folder: folder, sections: map[*initSection]string{}}
+		text, err := c.write(starts[i], p.places())
+		if err != nil {
+			return nil, err
+		}
+		index := c.file(folder+indexName, text)
+		files = append(files, index)
+		names = append(names, folder+indexName)
+		media = append(media, p.files...)
+	}
+	if m.master != nil {
+		main := formats.File{Name: indexName, Plan: textPlan(m.writeMaster(cuts, names), files[0].Plan)}
+		files = append([]formats.File{main}, files...)
+	}
+	return append(files, media...), nil
+}
+
+// correct reads the first and the last segments and moves the selection to where
+// their timestamps say that the interval lies. It returns how far into the first
+// segment that begins.
+func (c *cut) correct(ctx context.Context) (time.Duration, error) {
+	if err := c.skipGaps(); err != nil {
+		return 0, err
+	}
+	if err := c.readEnds(ctx); err != nil {
+		return 0, err
+	}
+	a := segments.Duration(c.interval.Start)
+	var l *locator
+	widen := func(context.Context) error { return nil }
+	switch container := containerOf(c.pieces[c.first].data); container {
+	case "":
+		return 0, notWhatItShould("segment of HLS", c.pieces[c.first].data)
+	case transportStream:
+		t := newTSCut(c)
+		l, widen = t.locator, t.widen
+	case packedAudio:
+		l = newPackedCut(c).locator
+	default: // the playlist is believed
+		return a - c.list.segments[c.first].start, nil
+	}
+	if err := l.locate(ctx); err != nil {
+		return 0, err
+	}
+	if err := widen(ctx); err != nil {
+		return 0, err
+	}
+	x, err := l.times(ctx, l.first)
+	return a - x.start, err
+}
+
+// packer gives the files of a package their names.
+type packer struct {
+	*cut
+	folder   string
+	files    []formats.File
+	sections map[*initSection]string
+}
+
+// places names each segment by its number in the package.
+func (p *packer) places() places {
+	return places{
+		segment: func(i int) (string, seek.Range, error) {
+			s := &p.list.segments[i]
+			name := fmt.Sprintf("segment-%05d%s", i-p.first, extension(s.uri, ".bin"))
+			if s.gap {
+				return name, seek.Range{Length: seek.ToEnd}, nil
+			}
+			return name, seek.Range{Length: seek.ToEnd}, p.add(name, i)
+		},
+		section: func(s *initSection) (string, seek.Range, error) {
+			name, known := p.sections[s]
+			if !known {
+				name = fmt.Sprintf("init-%d%s", len(p.sections), extension(s.uri, ".mp4"))
+				p.sections[s] = name
+				piece := p.plans[s]
+				if piece == nil { // of no segment that is fetched
+					return name, seek.Range{Length: seek.ToEnd}, nil
+				}
+				part := seek.Literal(piece.data, "initialization")
+				p.files = append(p.files, formats.File{Name: p.folder + name, Plan: &formats.Plan{Parts: []seek.Part{part}, Size: part.Size}})
+			}
+			return name, seek.Range{Length: seek.ToEnd}, nil
+		},
+	}
+}
+
+// add adds a segment to the package.
+func (p *packer) add(name string, i int) error {
+	part, err := p.part(i, Rewriter{Container: containerOf(p.pieces[p.first].data)})
+	if err != nil {
+		return err
+	}
+	s := &p.list.segments[i]
+	covered := fragment.Between(segments.Time(s.start), segments.Time(s.end()))
+	plan := &formats.Plan{
+		MediaType: mediaTypes[containerOf(p.pieces[p.first].data)], Requested: covered, Presented: covered, Covered: covered,
+		Parts: []seek.Part{part}, Size: part.Size,
+	}
+	p.files = append(p.files, formats.File{Name: p.folder + name, Plan: plan})
+	return nil
+}
+
+// extension returns the extension of a URI, if it is an ordinary one.
+func extension(uri, otherwise string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return otherwise
+	}
+	ext := strings.ToLower(path.Ext(u.Path))
+	if len(ext) < 2 || len(ext) > 6 || strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return otherwise
+	}
+	return ext
+}

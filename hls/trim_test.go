@@ -1,0 +1,297 @@
+package hls
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	m3u8 "github.com/Eyevinn/hls-m3u8/m3u8"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// trimmed returns the playlists of a selection by their names.
+func trimmed(t testing.TB, m *Medium, s formats.Selection, name string) (map[string]string, []formats.File) {
+	t.Helper()
+	files, err := m.Trim(t.Context(), s, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		if f.Plan.Size != int64(len(f.Plan.Parts[0].Literal)) {
+			t.Errorf("%s has %d bytes, the plan says %d", f.Name, len(f.Plan.Parts[0].Literal), f.Plan.Size)
+		}
+		out[f.Name] = string(f.Plan.Parts[0].Literal)
+	}
+	return out, files
+}
+
+// TestTrim writes trimmed playlists of what is difficult: implicit byte ranges,
+// keys that count by the media sequence, maps, discontinuities, dates, unknown
+// tags.
+func TestTrim(t *testing.T) {
+	o := newOrigin()
+	o.put("https://host.test/a/list.m3u8?token=1", []byte("\ufeff#EXTM3U\r\n"+strings.ReplaceAll(`#EXT-X-VERSION:7
+#EXT-X-TARGETDURATION:4
+#EXT-X-MEDIA-SEQUENCE:100
+#EXT-X-DISCONTINUITY-SEQUENCE:7
+#EXT-X-INDEPENDENT-SEGMENTS
+#EXT-X-DEFINE:NAME="v",VALUE="x"
+#EXT-X-DATERANGE:ID="in",START-DATE="2026-01-01T00:00:09Z",DURATION=1,X-ASSET-URI="ad.m3u8"
+#EXT-X-DATERANGE:ID="out",START-DATE="2026-01-01T01:00:00Z",DURATION=1
+#EXT-X-KEY:METHOD=AES-128,URI="key?sig=1"
+#EXT-X-MAP:URI="init.mp4",BYTERANGE="100@0"
+#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00.000Z
+#EXTINF:4,first
+#EXT-X-BYTERANGE:1000@100
+all.mp4
+#EXT-CUSTOM:kept
+#EXTINF:4.004,a title, here
+#EXT-X-BYTERANGE:1100
+all.mp4
+#EXT-X-DISCONTINUITY
+#EXT-X-KEY:METHOD=NONE
+#EXT-X-MAP:URI="https://cdn.test/{$v}.mp4"
+#EXTINF:3.996,
+other.mp4?sig=2
+#EXT-X-GAP
+#EXTINF:4,
+gone.mp4
+#EXTINF:4,
+last.mp4
+`, "\n", "\r\n")+"#EXT-X-ENDLIST"))
+	m := o.mustOpen(t, "https://host.test/a/list.m3u8?token=1", formats.Env{})
+	texts, files := trimmed(t, m, between(5.5, 13), "clip.m3u8")
+	want := `#EXTM3U
+#EXT-X-VERSION:7
+#EXT-X-TARGETDURATION:4
+#EXT-X-MEDIA-SEQUENCE:101
+#EXT-X-DISCONTINUITY-SEQUENCE:7
+#EXT-X-PLAYLIST-TYPE:VOD
+#EXT-X-START:TIME-OFFSET=1.5,PRECISE=YES
+#EXT-X-INDEPENDENT-SEGMENTS
+#EXT-X-DATERANGE:ID="in",START-DATE="2026-01-01T00:00:09Z",DURATION=1,X-ASSET-URI="https://host.test/a/ad.m3u8"
+#EXT-X-KEY:METHOD=AES-128,URI="https://host.test/a/key?sig=1"
+#EXT-X-MAP:URI="https://host.test/a/init.mp4",BYTERANGE="100@0"
+#EXT-CUSTOM:kept
+#EXTINF:4.004,a title, here
+#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:04.000Z
+#EXT-X-BYTERANGE:1100@1100
+https://host.test/a/all.mp4
+#EXT-X-DISCONTINUITY
+#EXT-X-KEY:METHOD=NONE
+#EXT-X-MAP:URI="https://cdn.test/x.mp4"
+#EXTINF:3.996,
+https://host.test/a/other.mp4?sig=2
+#EXT-X-GAP
+#EXTINF:4,
+https://host.test/a/gone.mp4
+#EXT-X-ENDLIST
+`
+	if diff := cmp.Diff(want, texts["clip.m3u8"]); diff != "" {
+		t.Error(diff)
+	}
+	p := files[0].Plan
+	if p.Covered.String() != "[4, 16)" || p.Presented.String() != "[5.5, 16)" || p.Requested.String() != "[5.5, 13)" {
+		t.Errorf("requested %s, presented %s, covered %s", p.Requested, p.Presented, p.Covered)
+	}
+	if got := o.files(); len(got) != 1 {
+		t.Errorf("asked for %v: a trimmed playlist needs no media", got)
+	}
+}
+
+// TestTrimCounts trims every media playlist of the corpus and has Eyevinn's
+// parser, which nobody here wrote, count what is left.
+func TestTrimCounts(t *testing.T) {
+	n := 0
+	for name, truth := range corpusTruth(t) {
+		text, err := os.ReadFile(filepath.Join(corpus, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if truth.M3U8.Master || !truth.Agree {
+			continue
+		}
+		for _, x := range truth.Intervals {
+			o := newOrigin()
+			o.put(testURL, text)
+			m, err := o.open(t, testURL, formats.Env{})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			files, err := m.Trim(t.Context(), between(x.A, x.B), "clip.m3u8")
+			if err != nil {
+				t.Errorf("%s [%v, %v): %v", name, x.A, x.B, err)
+				continue
+			}
+			n++
+			out := string(files[0].Plan.Parts[0].Literal)
+			got, err := eyevinn(out)
+			if err != nil {
+				t.Errorf("%s [%v, %v): %v\n%s", name, x.A, x.B, err, out)
+				continue
+			}
+			if want := x.Last - x.First + 1; int(got.Count()) != want {
+				t.Errorf("%s [%v, %v): %d segments, want %d", name, x.A, x.B, got.Count(), want)
+			}
+			if again, err := parse(out, testURL, nil, formats.Limits{}); err != nil || got.SeqNo != uint64(again.media.sequence) {
+				t.Errorf("%s: read again: %v", name, err)
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("%d intervals, want 30 at least", n)
+	}
+}
+
+// eyevinn reads a playlist by Eyevinn's parser, which panics on some.
+func eyevinn(text string) (p *m3u8.MediaPlaylist, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	list, kind, err := m3u8.DecodeFrom(strings.NewReader(text), true)
+	if err != nil {
+		return nil, err
+	}
+	if kind != m3u8.MEDIA {
+		return nil, fmt.Errorf("not a media playlist")
+	}
+	return list.(*m3u8.MediaPlaylist), nil
+}
+
+// writePackage writes a package as the command does.
+func writePackage(t testing.TB, m *Medium, s formats.Selection) string {
+	t.Helper()
+	files, err := m.Package(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range files {
+		if !filepath.IsLocal(f.Name) || strings.Contains(f.Name, "..") {
+			t.Fatalf("a file is called %q", f.Name)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, clip(t, m, f.Plan), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestPackage writes packages and has ffmpeg play them: every picture of the
+// interval is there, and nothing but the files of the package is needed.
+func TestPackage(t *testing.T) {
+	dir := tsPresentation(t)
+	for _, x := range [][2]float64{{10, 21}, {12, 20}} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/ts", dir)
+		m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
+		out := writePackage(t, m, between(x[0], x[1]))
+		index := filepath.Join(out, indexName)
+		got := oracle.Decode(t, index)
+		want := oracle.Between(oracle.Original(t, base(t)).Video[0], x[0], x[1])
+		if r := oracle.CompareVideo(want, got.Video[0]); r.Missing != 0 || got.Errors != "" {
+			t.Errorf("%v: %s; %s", x, r, got.Errors)
+		}
+		text, _ := os.ReadFile(index)
+		p, err := parse(string(text), testURL, nil, formats.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range p.media.segments {
+			if strings.ContainsAny(s.uri, ":/") {
+				t.Errorf("the package names %s", s.uri)
+			}
+		}
+	}
+}
+
+// TestKeys checks that a key is fetched once, however many segments want it at a
+// time, and that it stands in no plan and no error.
+func TestKeys(t *testing.T) {
+	o := newOrigin()
+	key := []byte("0123456789abcdef")
+	o.put("https://host.test/k", key)
+	m := newMedium(formats.Env{Opener: o}, testURL)
+	done := make(chan error, 50)
+	for range cap(done) {
+		go func() {
+			_, err := readKey(context.Background(), m, "https://host.test/k")
+			done <- err
+		}()
+	}
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(o.files()); n != 1 {
+		t.Errorf("the key was asked for %d times", n)
+	}
+	o.put("https://host.test/bad", []byte("no key of sixteen bytes at all"))
+	_, err := readKey(t.Context(), m, "https://host.test/bad")
+	isError(t, err, formats.ErrDamaged)
+	if strings.Contains(err.Error(), "sixteen") {
+		t.Errorf("%v tells what came", err)
+	}
+}
+
+// TestDecryptAnywhere reads an encrypted part from any offset.
+func TestDecryptAnywhere(t *testing.T) {
+	dir := encryptedPresentation(t)
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/ts", dir)
+	m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
+	c, err := m.newCut(m.main, between(9, 10).Interval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	piece, err := c.read(t.Context(), c.first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := c.part(c.first, Rewriter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := seek.NewReader(t.Context(), []seek.Part{part}, m, 1)
+	defer r.Close()
+	for _, off := range []int64{0, 1, 15, 16, 17, 31, 32, 4095, 4096, 4097, 70_001, r.Size() - 17, r.Size() - 1} {
+		b := make([]byte, 40)
+		n, err := r.ReadAt(b, off)
+		if n < len(b) && off+40 <= r.Size() {
+			t.Fatalf("at %d: %d bytes, %v", off, n, err)
+		}
+		if string(b[:n]) != string(piece.data[off:off+int64(n)]) {
+			t.Errorf("at %d the bytes are not those of the segment", off)
+		}
+	}
+}
+
+// TestDeadlines: a source that never answers ends with the context.
+func TestDeadlines(t *testing.T) {
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/ts", tsPresentation(t))
+	m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
+	o.sources["https://host.test/ts/s003.ts"].Latency = time.Hour
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := m.Plan(ctx, between(10, 13)); err == nil {
+		t.Error("a plan without its last segment")
+	}
+}
