@@ -109,24 +109,40 @@ func (r *Rendition) Tracks() []formats.Track { return r.movie.infos() }
 // its pictures or, where it has none, its first track: from the earliest
 // presented sample to the end of the latest. It reads the segment's moofs.
 func (r *Rendition) Times(ctx context.Context, segment int) (fragment.Interval, error) {
-	moofs, err := r.read(ctx, segment)
+	all, err := r.TrackTimes(ctx, segment)
 	if err != nil {
 		return fragment.Interval{}, err
 	}
 	tracks := r.movie.playable()
 	slices.SortStableFunc(tracks, func(a, b *track) int { return order(a) - order(b) })
 	for _, t := range tracks {
+		if times, ok := all[t.info.ID]; ok {
+			return times, nil
+		}
+	}
+	return fragment.Interval{}, damaged("moof", -1, "segment %d has no samples", segment)
+}
+
+// TrackTimes is [Rendition.Times] of each track that has samples in the segment,
+// by its ID.
+func (r *Rendition) TrackTimes(ctx context.Context, segment int) (map[string]fragment.Interval, error) {
+	moofs, err := r.read(ctx, segment)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]fragment.Interval{}
+	for _, t := range r.movie.playable() {
 		tables, _, err := r.movie.gather([]*track{t}, moofs, false, r.env.Limits.Entries)
 		if err != nil {
-			return fragment.Interval{}, err
+			return nil, err
 		}
 		if s := tables[t]; s.count > 0 {
 			start, end, _ := s.span(sampleRange{0, s.count})
 			shift := r.movie.shift(t)
-			return fragment.Between(fragment.Ticks(start, t.timescale).Add(shift), fragment.Ticks(end, t.timescale).Add(shift)), nil
+			out[t.info.ID] = fragment.Between(fragment.Ticks(start, t.timescale).Add(shift), fragment.Ticks(end, t.timescale).Add(shift))
 		}
 	}
-	return fragment.Interval{}, damaged("moof", -1, "segment %d has no samples", segment)
+	return out, nil
 }
 
 // order puts pictures before everything else.
