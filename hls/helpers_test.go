@@ -201,15 +201,15 @@ var making sync.Map
 func made(t testing.TB, name string, f func(dir string)) string {
 	t.Helper()
 	tools.Need(t, "ffmpeg", "ffprobe")
-	once, _ := making.LoadOrStore(name, sync.OnceValue(func() string {
-		dir := filepath.Join(tempDir, name)
+	once, _ := making.LoadOrStore(name, &sync.Once{})
+	dir := filepath.Join(tempDir, name)
+	once.(*sync.Once).Do(func() {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		f(dir)
-		return dir
-	}))
-	return once.(func() string)()
+	})
+	return dir
 }
 
 // baseSeconds is how long the continuous original is.

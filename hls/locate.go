@@ -44,10 +44,14 @@ type locator struct {
 	zero map[int64]time.Duration
 	// scale is how many times longer segments are than the playlist says.
 	scale float64
+	// lowest and highest bound how far the selection may be moved.
+	lowest, highest int
+	// tolerance is by how much the last segment may end early.
+	tolerance time.Duration
 }
 
 func newLocator(c *cut, clock func(context.Context, int) (times, error), head func(context.Context, int) (time.Duration, bool, error)) *locator {
-	return &locator{cut: c, clock: clock, head: head, zero: map[int64]time.Duration{}, scale: 1}
+	return &locator{cut: c, clock: clock, head: head, zero: map[int64]time.Duration{}, scale: 1, highest: len(c.list.segments) - 1, tolerance: halfFrame}
 }
 
 // times returns the times of a segment on the timeline. Where it has no
@@ -184,7 +188,7 @@ func (l *locator) locateStart(ctx context.Context) error {
 		switch {
 		case a < x.start-slack:
 			next = l.far(l.first, a-x.start)
-		case a >= x.end && l.first < len(l.list.segments)-1:
+		case a >= x.end && l.first < l.highest:
 			next = l.far(l.first, a-x.end+1)
 		case a < x.decodable-slack:
 			next = l.far(l.first, -1)
@@ -214,7 +218,7 @@ func (l *locator) locateEnd(ctx context.Context) error {
 			return nil
 		case x.start >= b && l.last > l.first:
 			next = max(l.first, l.far(l.last, b-1-x.start))
-		case x.end < b-halfFrame:
+		case x.end < b-l.tolerance:
 			next, came = l.far(l.last, b-x.end), l.last
 		}
 		if next == l.last {
@@ -235,7 +239,7 @@ func (l *locator) far(i int, distance time.Duration) int {
 	}
 	for {
 		next := i + step
-		if next < 0 || next >= len(l.list.segments) {
+		if next < l.lowest || next > l.highest {
 			return i
 		}
 		s := &l.list.segments[next]

@@ -83,6 +83,16 @@ func (c *cut) correct(ctx context.Context) (time.Duration, error) {
 		l, widen = t.locator, t.widen
 	case packedAudio:
 		l = newPackedCut(c).locator
+	case fragmentedMP4:
+		if c.oneClock(c.list.segments[c.first].init) != nil {
+			return a - c.list.segments[c.first].start, nil
+		}
+		t, err := c.openMP4(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer t.rendition.Close()
+		l = t.locator
 	default: // the playlist is believed
 		return a - c.list.segments[c.first].start, nil
 	}

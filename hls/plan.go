@@ -48,12 +48,18 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 		}
 	}
 	if len(cuts) > 1 {
-		return nil, unsupported("EXT-X-MEDIA", fmt.Sprintf("%s (%s) and %s (%s) are separate: one file cannot hold both", cuts[0].s.id, containers[0], cuts[1].s.id, containers[1]),
-			"-o FOLDER/ writes a playlist with its segments")
+		for _, container := range containers {
+			if container != fragmentedMP4 {
+				return nil, unsupported("EXT-X-MEDIA", fmt.Sprintf("%s (%s) and %s (%s) are separate: one file cannot hold both", cuts[0].s.id, containers[0], cuts[1].s.id, containers[1]),
+					"-o FOLDER/ writes a playlist with its segments")
+			}
+		}
 	}
 	switch containers[0] {
 	case transportStream:
 		return cuts[0].planTS(ctx, s)
+	case fragmentedMP4:
+		return m.planMP4(ctx, cuts, s)
 	case packedAudio:
 		return cuts[0].planPacked(ctx, s)
 	case webVTT:
@@ -123,6 +129,7 @@ func (m *Medium) sum(p *formats.Plan) {
 	m.mu.Lock()
 	p.Needed = m.playlistBytes
 	m.mu.Unlock()
+	p.Size = 0
 	for _, part := range p.Parts {
 		if part.Size < 0 {
 			p.Size, p.Needed = -1, 0

@@ -28,6 +28,10 @@ type Rewriter struct {
 	Shift int64
 	// StripID3 drops the tags that packed audio begins with.
 	StripID3 bool
+	// Plain is the range of the decrypted bytes that is taken, all where it is
+	// zero, and Next what becomes of it; nil leaves it as it is.
+	Plain seek.Range
+	Next  seek.Rewriter
 }
 
 var _ seek.Rewriter = Rewriter{}
@@ -44,6 +48,9 @@ func (r Rewriter) Name() string {
 	if r.StripID3 {
 		all = append(all, "strip-id3")
 	}
+	if r.Next != nil {
+		all = append(all, r.Next.Name())
+	}
 	if len(all) == 0 {
 		return "check"
 	}
@@ -52,7 +59,12 @@ func (r Rewriter) Name() string {
 
 // Rewrite returns the new bytes from off on.
 func (r Rewriter) Rewrite(ctx context.Context, in seek.Input, off int64) (io.ReadCloser, error) {
+	input := plainInput{r, in}
 	switch {
+	case r.Next != nil:
+		return r.Next.Rewrite(ctx, input, off)
+	case r.Plain != seek.Range{}:
+		return input.Open(ctx, off, seek.ToEnd)
 	case r.StripID3:
 		plain, err := r.plain(ctx, in, 0)
 		if err != nil {
@@ -110,6 +122,35 @@ func (r Rewriter) plain(ctx context.Context, in seek.Input, off int64) (io.ReadC
 		return nil, notWhatItShould(r.Container, head)
 	}
 	return readCloser{b, plain}, nil
+}
+
+// plainInput is the decrypted bytes of a part.
+type plainInput struct {
+	Rewriter
+	seek.Input
+}
+
+// Size is the number of decrypted bytes.
+func (in plainInput) Size() int64 {
+	if in.Plain == (seek.Range{}) {
+		return -1
+	}
+	return in.Plain.Length
+}
+
+// Open decrypts a range.
+func (in plainInput) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
+	out, err := in.plain(ctx, in.Input, in.Plain.Offset+off)
+	if err != nil {
+		return nil, err
+	}
+	if size := in.Size(); size >= 0 && (n < 0 || n > size-off) {
+		n = size - off
+	}
+	if n < 0 {
+		return out, nil
+	}
+	return readCloser{io.LimitReader(out, n), out}, nil
 }
 
 type readCloser struct {

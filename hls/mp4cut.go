@@ -1,0 +1,255 @@
+package hls
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/segments"
+	"github.com/mediafrag/mediafrag/mp4"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+const (
+	// around is how many segments on either side of the selection may turn out
+	// to be needed.
+	around = 64
+	// sameZero is how far from the timeline's the zero of a stream's clock lies
+	// at most where the two are the same but for rounded durations.
+	sameZero = 2 * time.Millisecond
+	// sampleTolerance is by how much a segment may end before the interval does
+	// and still be its last: durations in playlists are rounded.
+	sampleTolerance = 100 * time.Microsecond
+)
+
+// mp4Cut is a cut of fragmented MP4 segments that share one initialization
+// section and one clock.
+type mp4Cut struct {
+	*locator
+	rendition *mp4.Rendition
+	from      int // the rendition's first segment in the playlist
+}
+
+// openMP4 opens the rendition that the selected segments belong to. Close its
+// rendition when done.
+func (c *cut) openMP4(ctx context.Context) (*mp4Cut, error) {
+	section := c.list.segments[c.first].init
+	if section == nil || section.uri == "" {
+		return nil, damaged("EXT-X-MAP", -1, "segments of fragmented MP4 without an initialization section")
+	}
+	if err := c.oneClock(section); err != nil {
+		return nil, err
+	}
+	init, err := c.readInit(ctx, section)
+	if err != nil {
+		return nil, err
+	}
+	t := &mp4Cut{}
+	t.locator = newLocator(c, t.clock, t.head)
+	t.tolerance = sampleTolerance
+	t.bound(section)
+	t.from = t.lowest
+	list, err := t.describe(t.lowest, t.highest)
+	if err != nil {
+		return nil, err
+	}
+	t.rendition, err = mp4.OpenRendition(init.data, list, formats.Env{Opener: plainOpener{c}, Limits: c.m.env.Limits})
+	return t, err
+}
+
+// oneClock fails where the selection changes its initialization or its clock:
+// one file has one of each.
+func (c *cut) oneClock(section *initSection) error {
+	const hint = "-o FOLDER/ writes a playlist with its segments"
+	for i := c.first; i <= c.last; i++ {
+		s := &c.list.segments[i]
+		switch {
+		case s.gap:
+		case !s.init.same(section):
+			return unsupported("EXT-X-MAP", fmt.Sprintf("the initialization changes at %s s: one file cannot hold both", segments.Time(s.start)), hint)
+		case s.discontinuity != c.list.segments[c.first].discontinuity:
+			return unsupported("EXT-X-DISCONTINUITY", fmt.Sprintf("the clocks of fragments begin anew at %s s: one file cannot hold both", segments.Time(s.start)), hint)
+		}
+	}
+	return nil
+}
+
+// bound finds how far the selection may be moved: to segments of the same clock
+// and initialization that exist.
+func (l *locator) bound(section *initSection) {
+	run := l.list.segments[l.first].discontinuity
+	fits := func(i int) bool {
+		s := &l.list.segments[i]
+		return s.discontinuity == run && !s.gap && s.init.same(section)
+	}
+	l.lowest, l.highest = l.first, l.last
+	for l.lowest > 0 && l.lowest > l.first-around && fits(l.lowest-1) {
+		l.lowest--
+	}
+	for l.highest < len(l.list.segments)-1 && l.highest < l.last+around && fits(l.highest+1) {
+		l.highest++
+	}
+}
+
+// describe tells package mp4 of a run of segments. A gap has no resource.
+func (t *mp4Cut) describe(from, to int) ([]mp4.Segment, error) {
+	var out []mp4.Segment
+	for i := from; i <= to; i++ {
+		s := &t.list.segments[i]
+		x := mp4.Segment{Range: s.bytes, Start: segments.Time(s.start)}
+		if !s.gap {
+			_, name, err := t.segment(i)
+			if err != nil {
+				return nil, err
+			}
+			k, err := usable(s.keys)
+			if err != nil {
+				return nil, err
+			}
+			x.Resource = seek.Info{Name: name, Size: -1}
+			if k != nil { // its plain bytes are a resource of their own
+				x.Resource.Name = plainName(i)
+				x.Range = seek.Range{Length: seek.ToEnd}
+			}
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// clock returns what a segment presents on its own clock.
+func (t *mp4Cut) clock(ctx context.Context, i int) (times, error) {
+	if _, err := t.read(ctx, i); err != nil { // whole, once: it is wanted anyway
+		return times{}, err
+	}
+	x, err := t.rendition.Times(ctx, i-t.from)
+	if err != nil {
+		return times{}, err
+	}
+	start := segments.Duration(x.Start)
+	return times{start: start, end: segments.Duration(x.End), decodable: start, known: true}, nil
+}
+
+// head returns the clock at the beginning of a segment.
+func (t *mp4Cut) head(ctx context.Context, i int) (start time.Duration, ok bool, err error) {
+	list, err := t.describe(i, i)
+	if err != nil {
+		return 0, false, err
+	}
+	init, err := t.readInit(ctx, t.list.segments[t.first].init)
+	if err != nil {
+		return 0, false, err
+	}
+	r, err := mp4.OpenRendition(init.data, list, formats.Env{Opener: plainOpener{t.cut}, Limits: t.m.env.Limits})
+	if err != nil {
+		return 0, false, err
+	}
+	defer r.Close()
+	x, err := r.Times(ctx, 0)
+	return segments.Duration(x.Start), err == nil, err
+}
+
+// lastWith returns the last segment that has something of the interval: where
+// the sound of the one with the last pictures ends before they do, the one
+// behind it has the rest.
+func (t *mp4Cut) lastWith(ctx context.Context) (int, error) {
+	if t.last == t.highest {
+		return t.last, nil
+	}
+	all, err := t.rendition.TrackTimes(ctx, t.last-t.from)
+	if err != nil {
+		return 0, err
+	}
+	end := t.own().End.Sub(segments.Time(t.tolerance))
+	for _, x := range t.rendition.Tracks() {
+		if times, ok := all[x.ID]; ok && x.Kind == formats.Audio && times.End.Less(end) {
+			return t.last + 1, nil
+		}
+	}
+	return t.last, nil
+}
+
+// own returns the interval on the segments' own clock.
+func (t *mp4Cut) own() fragment.Interval { return t.interval.Shift(t.offset()) }
+
+// offset is what the segments' clock shows at time 0 of the timeline.
+func (t *mp4Cut) offset() fragment.Time {
+	zero := t.zero[t.list.segments[t.first].discontinuity]
+	if -sameZero < zero && zero < sameZero {
+		return fragment.Time{} // the durations in the playlist are rounded
+	}
+	return segments.Time(zero)
+}
+
+// planMP4 makes one fragmented MP4 of the selections of one or several streams.
+func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) (*formats.Plan, error) {
+	if s.Layout != "" && s.Layout != "fragmented" {
+		return nil, unsupported("layout", fmt.Sprintf("%q of segments", s.Layout), "leave --layout out, or give it the file that the clip is written to")
+	}
+	var renditions []mp4.RenditionCut
+	var all []*mp4Cut
+	for i, c := range cuts {
+		t, err := c.openMP4(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer t.rendition.Close()
+		if i > 0 { // the clocks of all streams are one (RFC 8216 section 6.2.4)
+			if zero, known := all[0].zero[c.list.segments[c.first].discontinuity]; known {
+				t.zero[c.list.segments[c.first].discontinuity] = zero
+			}
+		}
+		if err := t.locate(ctx); err != nil {
+			return nil, err
+		}
+		last, err := t.lastWith(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+		renditions = append(renditions, mp4.RenditionCut{
+			Rendition: t.rendition, Interval: t.own(), First: t.first - t.from, Last: last - t.from, Tracks: t.tracks(s),
+		})
+	}
+	p, err := mp4.PlanRenditions(ctx, renditions, s)
+	if err != nil {
+		return nil, err
+	}
+	back := fragment.Time{}.Sub(all[0].offset())
+	p.Requested = all[0].interval
+	p.Presented, p.Covered = p.Presented.Shift(back), p.Covered.Shift(back)
+	for _, t := range all {
+		p.Warnings = append(p.Warnings, t.warnings...)
+		for i := range p.Parts {
+			if err := t.encrypted(&p.Parts[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// tracks returns the IDs of the rendition's tracks that are selected; nil is
+// those that play by default.
+func (t *mp4Cut) tracks(s formats.Selection) []string {
+	if len(s.Tracks) == 0 || t.s != t.m.main || len(t.s.tracks) < 2 {
+		return nil
+	}
+	kinds := map[formats.Kind]bool{}
+	for _, have := range t.s.tracks {
+		for _, id := range s.Tracks {
+			if have.ID == id || have.Name != "" && have.Name == id {
+				kinds[have.Kind] = true
+			}
+		}
+	}
+	var ids []string
+	for _, x := range t.rendition.Tracks() {
+		if kinds[x.Kind] {
+			ids = append(ids, x.ID)
+		}
+	}
+	return ids
+}
