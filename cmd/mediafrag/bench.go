@@ -35,6 +35,7 @@ media byte. Nothing is written.`,
 			if err != nil {
 				return err
 			}
+			a.warn(texts(t.fragment.Warnings))
 			runs := make([]cost, count)
 			for i := range runs {
 				if runs[i], err = a.measure(cmd.Context(), t); err != nil {

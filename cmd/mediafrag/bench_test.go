@@ -21,7 +21,10 @@ func TestMedian(t *testing.T) {
 
 func TestBenchTable(t *testing.T) {
 	server := newTestServer(t)
-	r := command(t, "bench", server.URL+"/movie.mp4#t=5,8", "--count", "2")
+	r := command(t, "bench", server.URL+"/movie.mp4#t=5,8&foo=bar", "--count", "2")
+	if want := "warning: \"foo=bar\": not a media fragment dimension\n"; r.stderr != want {
+		t.Errorf("standard error is %q, want %q", r.stderr, want)
+	}
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	if len(lines) != 4 || !strings.Contains(lines[0], "to first media byte") || !strings.HasPrefix(strings.TrimSpace(lines[3]), "median") {
 		t.Errorf("%s", r.stdout)
