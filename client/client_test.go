@@ -79,16 +79,34 @@ func (m memory) Open(_ context.Context, r seek.Request) (*seek.Body, error) {
 // and nothing is asked for twice.
 func TestOpeningAsksForBothEndsAtOnce(t *testing.T) {
 	content := medium(300_000)
-	server := faultserver.Start(t, faultserver.Config{
-		Files: map[string]faultserver.File{"/m.fake": tagged(content, "1")},
-		RTT:   20 * time.Millisecond,
+	server := serve(t, tagged(content, "1"))
+	both := make(chan struct{})
+	server.Fault(func(n int, r *http.Request) faultserver.Fault {
+		switch n {
+		case 0: // not answered before the other is asked
+			select {
+			case <-both:
+			case <-time.After(10 * time.Second):
+				t.Error("one end waits for the other")
+			}
+		case 1:
+			close(both)
+		}
+		return faultserver.Fault{}
 	})
-	c := hurried(t, &client.Client{})
+	ended := make(chan struct{}, 10)
+	c := hurried(t, &client.Client{Observer: seek.ObserverFunc(func(_ context.Context, e seek.Event) {
+		if e.Kind == seek.Ended {
+			ended <- struct{}{}
+		}
+	})})
 	r, err := c.Open(context.Background(), server.URL+"/m.fake")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	<-ended
+	<-ended // the tail, too: else the clip might dial once more
 	clip, err := r.Clip(context.Background(), fragmentOf("t=50,150"))
 	if err != nil {
 		t.Fatal(err)

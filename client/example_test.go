@@ -105,8 +105,8 @@ func ExampleClient_observer() {
 	}
 	clip.Close()
 	cost := totals.Transfer()
-	fmt.Println(cost.Requests, "requests,", cost.RoundTrips, "round trips")
-	// Output: 3 requests, 2 round trips
+	fmt.Println(cost.Requests, "requests")
+	// Output: 3 requests
 }
 
 // A store that is not an HTTP server is a Source of a few lines.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,7 +119,7 @@ func TestStall(t *testing.T) {
 	content := medium(400_000)
 	server := serve(t, tagged(content, "1"))
 	server.Fault(once(0, faultserver.Fault{Stall: true, After: 100_000}))
-	c := hurried(t, &client.Client{IdleTimeout: 100 * time.Millisecond})
+	c := hurried(t, &client.Client{IdleTimeout: 400 * time.Millisecond})
 	wantBytes(t, sourceOf(t, c, server.URL+"/m.fake"), span(0, 300_000), content[:300_000])
 	wantRequests(t, server, "bytes=0-299999", "bytes=100000-299999")
 }
@@ -126,12 +127,13 @@ func TestStall(t *testing.T) {
 // A reader that pauses for longer than the idle timeout does not stall: the
 // body goes on where it was, without another request.
 func TestPausedReader(t *testing.T) {
-	const idle = 50 * time.Millisecond
-	content := medium(8 << 20) // more than the sockets between hold
+	const idle = 400 * time.Millisecond // more than a busy machine holds the test up
+	content := medium(8 << 20)          // more than the sockets between hold
 	server := serve(t, tagged(content, "1"))
 	passed := make(chan struct{})
+	pass := sync.OnceFunc(func() { close(passed) })
 	server.Fault(func(int, *http.Request) faultserver.Fault {
-		time.AfterFunc(4*idle, func() { close(passed) })
+		time.AfterFunc(2*idle, pass)
 		return faultserver.Fault{}
 	})
 	c := hurried(t, &client.Client{IdleTimeout: idle})
