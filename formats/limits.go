@@ -6,6 +6,10 @@ type Limits struct {
 	// Index is the most bytes of an index (a moov, Cues, a playlist) that are
 	// read and held. Default 256 MiB.
 	Index int64
+	// Whole is the size in bytes from which on an index is read in parts where
+	// the container can, as far as an interval needs. 0 leaves that to what
+	// reading it whole would cost. It changes how a plan is found, not the plan.
+	Whole int64
 	// Window is the most bytes that are held of a resource beyond the index
 	// element in use. Default 64 MiB.
 	Window int64

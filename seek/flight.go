@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 )
 
 const (
@@ -122,11 +123,18 @@ func (w *Window) learn(info Info) {
 
 // fetch reads one range whole, and checks that it is whole.
 func (w *Window) fetch(ctx context.Context, r Request) (info Info, off int64, data []byte, err error) {
+	asked := time.Now()
 	body, err := w.source.Open(ctx, r)
 	if err != nil {
 		return info, 0, nil, err
 	}
 	defer body.Close()
+	answered := time.Now()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.pace.note(asked, answered, time.Now(), len(data))
+	}()
 	info, off = body.Info, body.Offset
 
 	want := r.Length // -1: not known

@@ -30,6 +30,7 @@ type Window struct {
 	bound   int64 // the size, or while that is not known the least it cannot exceed
 	held    spanSet
 	flights []*flight
+	pace    pace
 }
 
 // farAway is where ranges to an unknown end are taken to end.
