@@ -2,7 +2,9 @@ package mp4
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -60,11 +62,11 @@ func (Format) Detect(head []byte, _ seek.Info) bool {
 // Open finds the moov and reads it.
 func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
 	f := &file{window: w, limits: env.Limits.WithDefaults()}
-	moov, err := f.findMoov(ctx)
+	at, header, size, err := f.findMoov(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := readMovie(moov, f.limits)
+	m, err := f.openMoov(ctx, at, header, size)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +87,11 @@ type file struct {
 	index  formats.Index
 	movie  *movie
 
+	// of a moov that is read in parts; nil: movie is all of it
+	partial *partial
+	mu      sync.Mutex
+	whole   *movie // read whole after all
+
 	// of a fragmented file
 	locator   locator
 	firstMoof int64         // bytes of the first moof, where they are in hand; else 0
@@ -98,46 +105,46 @@ var _ formats.Media = (*file)(nil)
 // nothing, so a moov in the first or the last bytes is found without another
 // request; behind an mdat, the rest of the file is asked for at once, since it
 // is the moov and little else.
-func (f *file) findMoov(ctx context.Context) (box, error) {
+func (f *file) findMoov(ctx context.Context) (off int64, length int, n int64, err error) {
 	var at int64
 	media := false
 	f.index = MoovHead
 	for range maxTopBoxes {
 		head, err := f.look(ctx, at)
 		if err != nil {
-			return box{}, err
+			return 0, 0, 0, err
 		}
 		if len(head) < 8 {
-			return box{}, f.noMoov(at, media)
+			return 0, 0, 0, f.noMoov(at, media)
 		}
 		typ, header, size, ok := readHeader(head)
 		if !ok || size == 0 {
-			return box{}, damaged(printable(typ), at, "box size smaller than its header")
+			return 0, 0, 0, damaged(printable(typ), at, "box size smaller than its header")
 		}
 		if size == -1 {
 			if size = f.window.Info().Size - at; f.window.Info().Size < 0 {
-				return box{}, f.noMoov(at, true)
+				return 0, 0, 0, f.noMoov(at, true)
 			}
 		}
 		switch typ {
 		case "moov":
-			return f.readMoov(ctx, at, header, size)
+			return at, header, size, nil
 		case "ftyp":
 			if err := f.readFtyp(ctx, at, size); err != nil {
-				return box{}, err
+				return 0, 0, 0, err
 			}
 		case "mdat":
 			media = true
 			f.index = MoovTail
 		case "moof", "sidx":
-			return box{}, unsupported(typ, at, "open the initialization segment instead", "a media segment without its moov")
+			return 0, 0, 0, unsupported(typ, at, "open the initialization segment instead", "a media segment without its moov")
 		}
 		if at+size < at {
-			return box{}, damaged(printable(typ), at, "box size wraps around")
+			return 0, 0, 0, damaged(printable(typ), at, "box size wraps around")
 		}
 		at += size
 	}
-	return box{}, damaged("", at, "no moov among the first %d boxes", maxTopBoxes)
+	return 0, 0, 0, damaged("", at, "no moov among the first %d boxes", maxTopBoxes)
 }
 
 // look returns the first bytes of the box at an offset. Where they are not held
@@ -150,7 +157,7 @@ func (f *file) look(ctx context.Context, at int64) ([]byte, error) {
 	}
 	wanted := seek.Range{Offset: at, Length: lookBytes}
 	size := f.window.Info().Size
-	if rest := size - at; f.index == MoovTail && rest > lookBytes && rest <= max(restBytes, size/restShare) {
+	if rest := size - at; f.index == MoovTail && rest > lookBytes && rest <= max(restBytes, size/restShare) && !f.inParts(rest) {
 		wanted.Length = rest
 	}
 	got, err := f.window.ReadRange(ctx, wanted, seek.Index, "moov")
@@ -179,9 +186,30 @@ func (f *file) readFtyp(ctx context.Context, at, size int64) error {
 	return nil
 }
 
-func (f *file) readMoov(ctx context.Context, at int64, header int, size int64) (box, error) {
+// openMoov reads the moov, whole or what info needs of it.
+func (f *file) openMoov(ctx context.Context, at int64, header int, size int64) (*movie, error) {
+	if f.inParts(size) {
+		p := &partial{f, at, size, header}
+		m, err := p.open(ctx)
+		if err == nil && !m.fragmented {
+			f.partial = p
+			return m, nil
+		}
+		if err != nil && !errors.Is(err, errWhole) {
+			return nil, err
+		}
+	}
+	raw, err := f.readMoov(ctx, at, size)
+	if err != nil {
+		return nil, err
+	}
+	return readMovie(box{typ: "moov", off: at, header: header, raw: raw, path: "moov"}, f.limits)
+}
+
+// readMoov reads the moov whole.
+func (f *file) readMoov(ctx context.Context, at, size int64) ([]byte, error) {
 	if size > f.limits.Index {
-		return box{}, &formats.Error{
+		return nil, &formats.Error{
 			Container: Name, Element: "moov", Offset: at, Err: seek.ErrLimit,
 			Problem: "larger than the limit for an index",
 			Hint:    "raise Limits.Index if the file is trusted",
@@ -189,12 +217,12 @@ func (f *file) readMoov(ctx context.Context, at int64, header int, size int64) (
 	}
 	raw, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: size}, seek.Index, "moov")
 	if err != nil {
-		return box{}, err
+		return nil, err
 	}
 	if int64(len(raw)) < size {
-		return box{}, damaged("moov", at, "cut off after %d of %d bytes", len(raw), size)
+		return nil, damaged("moov", at, "cut off after %d of %d bytes", len(raw), size)
 	}
-	return box{typ: "moov", off: at, header: header, raw: raw, path: "moov"}, nil
+	return raw, nil
 }
 
 // printable makes four bytes of a file fit for a message.

@@ -18,6 +18,7 @@ const maxTracks = 1024
 // movie is what a moov says.
 type movie struct {
 	box        box
+	size       int64 // bytes of the moov in the file
 	mvhd       box
 	timescale  int64
 	duration   int64 // as mvhd says, in timescale; 0: unknown
@@ -41,6 +42,7 @@ type track struct {
 	entry     sampleEntry // the first sample entry
 	info      formats.Track
 
+	stblNode   *node         // the stbl in the file, where the moov was read in parts
 	common     *sampleTables // those of the moov, where tables are others
 	defaults   fragmentDefaults
 	end        int64    // composition time at which the media ends, where its tables do not tell; 0: they do
@@ -61,7 +63,7 @@ type edit struct {
 
 // readMovie reads a moov.
 func readMovie(moov box, limits formats.Limits) (*movie, error) {
-	m := &movie{box: moov}
+	m := &movie{box: moov, size: int64(len(moov.raw))}
 	for c, err := range moov.children() {
 		if err != nil {
 			return nil, err

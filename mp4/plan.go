@@ -3,6 +3,7 @@ package mp4
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -67,11 +68,36 @@ func (f *file) view(ctx context.Context, want fragment.Interval, chosen []*track
 		r := resolver{f.movie, f.locator, f.limits.Entries}
 		return r.resolve(ctx, want, chosen)
 	}
-	length := f.movie.length()
+	m := f.movie
+	if f.partial != nil {
+		v, err := f.partial.view(ctx, want, chosen)
+		if !errors.Is(err, errWhole) {
+			return v, err
+		}
+		if m, err = f.readWhole(ctx); err != nil {
+			return nil, err
+		}
+	}
+	length := m.length()
 	if !want.Start.Less(length) {
 		return nil, &formats.PastEndError{Start: want.Start, Duration: length}
 	}
-	return &view{movie: f.movie, want: want.Clamp(length)}, nil
+	return &view{movie: m, want: want.Clamp(length)}, nil
+}
+
+// readWhole reads a moov whole that was opened in parts.
+func (f *file) readWhole(ctx context.Context) (*movie, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.whole != nil {
+		return f.whole, nil
+	}
+	raw, err := f.readMoov(ctx, f.partial.off, f.partial.size)
+	if err != nil {
+		return nil, err
+	}
+	f.whole, err = readMovie(box{typ: "moov", off: f.partial.off, header: f.partial.header, raw: raw, path: "moov"}, f.limits)
+	return f.whole, err
 }
 
 // layout decides how the clip is arranged: as one index with one stretch of
@@ -188,7 +214,7 @@ func (c *clip) plan() (*formats.Plan, error) {
 		Covered:   c.covered(),
 		Parts:     append([]seek.Part{seek.Literal(header, "header")}, c.ranges(c.info)...),
 		Size:      int64(len(header)) + media,
-		Needed:    int64(len(c.head)+len(c.movie.box.raw)) + c.span(),
+		Needed:    int64(len(c.head)) + c.movie.size + c.span(),
 		Warnings:  c.warnings,
 	}
 	for _, cut := range c.cuts {

@@ -13,3 +13,7 @@ const (
 // Handful is how many requests an interval of a badly interleaved file, or one
 // track of an interleaved one, may take.
 const Handful = 6
+
+// TenHours is the most bytes that ten seconds near the end of a ten-hour film
+// cost, whose moov is of 40 MB and more.
+const TenHours = 4 << 20

@@ -1,0 +1,239 @@
+package mp4_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// longFilm is a film to build of which only the moov is in memory: pictures at
+// 60 a second with B-frames and sound in 1,024 samples at 48 kHz, as the
+// corpus's ten-hour file has them.
+type longFilm struct {
+	seconds  int
+	moovLast bool
+	dense    bool // a ctts entry for each sample
+	depends  bool // an sdtp
+	allSync  bool // no stss
+	pcm      bool // sound of one size, in chunks of half a second
+}
+
+// numbers is a stream of numbers that look random and are the same every time.
+type numbers uint64
+
+func (n *numbers) below(m int) int {
+	*n = *n*6364136223846793005 + 1442695040888963407
+	return int(uint64(*n) >> 33 % uint64(m))
+}
+
+// longTrack is the tables of a track while they are written.
+type longTrack struct {
+	sizes, stsc, chunks, ctts, stss, sdtp []byte
+	samples, lastSamples                  int
+}
+
+func (t *longTrack) chunk(at int64, samples int) {
+	t.chunks = be.AppendUint32(t.chunks, uint32(at))
+	if samples != t.lastSamples {
+		t.stsc = append(t.stsc, u32(uint32(len(t.chunks)/4), uint32(samples), 1)...)
+		t.lastSamples = samples
+	}
+}
+
+// build returns the film as a virtual resource, and the length of its moov.
+func (f longFilm) build() (*seektest.Source, int64) {
+	var video, sound longTrack
+	var r numbers = 1
+	const gop = 250
+	start := int64(32 + 16) // ftyp, header of the mdat
+	var moov []byte
+	for range 2 { // the second time, with the length of a moov in front
+		video, sound, r = longTrack{}, longTrack{}, 1
+		at := start
+		for second := range f.seconds {
+			for pictures := 0; pictures < 60; {
+				n := min(1+r.below(2), 60-pictures) // chunks as short as ffmpeg makes them
+				pictures += n
+				video.chunk(at, n)
+				for range n {
+					at += f.picture(&video, &r, gop)
+				}
+				count := (48000*second+800*pictures)/1024 - sound.samples
+				if f.pcm {
+					count = 48000*second + 800*pictures - sound.samples
+				}
+				if count == 0 {
+					continue
+				}
+				sound.chunk(at, count)
+				for range count {
+					size := 6 + r.below(200)
+					if f.pcm {
+						size = 4
+					} else {
+						sound.sizes = be.AppendUint32(sound.sizes, uint32(size))
+					}
+					at += int64(size)
+				}
+				sound.samples += count
+			}
+		}
+		moov = f.moov(&video, &sound)
+		if f.moovLast {
+			return f.place(start, at, moov)
+		}
+		start = 32 + int64(len(moov)) + 16
+	}
+	return f.front(moov, start, 0)
+}
+
+// picture adds a picture: every second to fourth is not a reference and is
+// presented at once.
+func (f longFilm) picture(t *longTrack, r *numbers, gop int) int64 {
+	n := t.samples
+	t.samples++
+	size := 30 + r.below(300)
+	if n%gop == 0 {
+		size *= 10
+		t.stss = be.AppendUint32(t.stss, uint32(n+1))
+	}
+	t.sizes = be.AppendUint32(t.sizes, uint32(size))
+	t.sdtp = append(t.sdtp, byte(n%3))
+	offset := uint32([]int{1000, 2000, 1000, 0}[r.below(4)])
+	if last := len(t.ctts) - 8; !f.dense && last >= 0 && be.Uint32(t.ctts[last+4:]) == offset {
+		be.PutUint32(t.ctts[last:], be.Uint32(t.ctts[last:])+1)
+	} else {
+		t.ctts = append(t.ctts, u32(1, offset)...)
+	}
+	return int64(size)
+}
+
+func (f longFilm) moov(video, sound *longTrack) []byte {
+	mvhd := mkbox("mvhd", u32(0, 0, 0, 1000, uint32(1000*f.seconds), 0x10000), make([]byte, 12), matrix(), make([]byte, 24), u32(3))
+	entry := mkbox("avc1", make([]byte, 6), []byte{0, 1}, make([]byte, 16), []byte{0, 64, 0, 36}, make([]byte, 50))
+	v := f.trak(1, "vide", 60000, 1000, video, entry)
+	entry = mkbox("mp4a", make([]byte, 6), []byte{0, 1}, make([]byte, 8), []byte{0, 2, 0, 16, 0, 0, 0, 0}, u32(48000<<16))
+	duration := uint32(1024)
+	if f.pcm {
+		duration = 1
+		copy(entry[4:], "sowt")
+	}
+	s := f.trak(2, "soun", 48000, duration, sound, entry)
+	return mkbox("moov", mvhd, v, s, mkbox("udta", mkbox("name", []byte("A long film"))))
+}
+
+func (f longFilm) trak(id uint32, handler string, timescale, duration uint32, t *longTrack, entry []byte) []byte {
+	tkhd := mkbox("tkhd", u32(3, 0, 0, id, 0, uint32(1000*f.seconds)), make([]byte, 16), matrix(), u32(64<<16, 36<<16))
+	mdhd := mkbox("mdhd", u32(0, 0, 0, timescale, uint32(t.samples)*duration, 0))
+	hdlr := mkbox("hdlr", u32(0, 0), []byte(handler), make([]byte, 13))
+	tables := [][]byte{
+		mkbox("stsd", u32(0, 1), entry),
+		mkbox("stts", u32(0, 1, uint32(t.samples), duration)),
+	}
+	if handler == "vide" {
+		if !f.allSync {
+			tables = append(tables, mkbox("stss", u32(0, uint32(len(t.stss)/4)), t.stss))
+		}
+		if f.depends {
+			tables = append(tables, mkbox("sdtp", u32(0), t.sdtp))
+		}
+		tables = append(tables, mkbox("ctts", u32(0, uint32(len(t.ctts)/8)), t.ctts))
+	}
+	sizes := mkbox("stsz", u32(0, 0, uint32(t.samples)), t.sizes)
+	if len(t.sizes) == 0 {
+		sizes = mkbox("stsz", u32(0, 4, uint32(t.samples)))
+	}
+	tables = append(tables,
+		mkbox("stsc", u32(0, uint32(len(t.stsc)/12)), t.stsc), sizes,
+		mkbox("stco", u32(0, uint32(len(t.chunks)/4)), t.chunks))
+	edits := mkbox("edts", mkbox("elst", u32(0, 1, uint32(1000*f.seconds), 1000, 0x10000)))
+	return mkbox("trak", tkhd, edits, mkbox("mdia", mdhd, hdlr, mkbox("minf", mkbox("stbl", tables...))))
+}
+
+// place puts the moov behind the media.
+func (f longFilm) place(start, end int64, moov []byte) (*seektest.Source, int64) {
+	head := append(mkbox("ftyp", []byte("isom"), u32(512), []byte("isomiso2mp41avc1")[:12], u32(0)), u32(1)...)
+	head = append(append(head, "mdat"...), be.AppendUint64(nil, uint64(end-32))...)
+	content := seektest.Sparse(seektest.Fill(seektest.Pattern), seektest.Piece{Data: head}, seektest.Piece{Offset: end, Data: moov})
+	return seektest.Virtual(end+int64(len(moov)), content), int64(len(moov))
+}
+
+// front puts the moov before the media.
+func (f longFilm) front(moov []byte, start, _ int64) (*seektest.Source, int64) {
+	end := start + int64(f.seconds)*60*320
+	head := mkbox("ftyp", []byte("isom"), u32(512), []byte("isomiso2mp41avc1")[:12], u32(0))
+	head = append(append(head, moov...), u32(1)...)
+	head = append(append(head, "mdat"...), be.AppendUint64(nil, uint64(end-start+16))...)
+	return seektest.Virtual(end, seektest.Sparse(seektest.Fill(seektest.Pattern), seektest.Piece{Data: head})), int64(len(moov))
+}
+
+// TestPartsLong compares plans, whole and in parts, where the tables are long
+// enough to be sliced, in all their forms.
+func TestPartsLong(t *testing.T) {
+	for name, f := range map[string]longFilm{
+		"plain":     {seconds: 200},
+		"moov last": {seconds: 200, moovLast: true},
+		"dense":     {seconds: 150, dense: true},
+		"depends":   {seconds: 150, depends: true},
+		"all sync":  {seconds: 150, allSync: true},
+		"pcm":       {seconds: 150, pcm: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, _ := f.build()
+			data := make([]byte, source.Info.Size)
+			if _, err := source.Content.ReadAt(data, 0); err != nil {
+				t.Fatal(err)
+			}
+			samePlans(t, data, 4)
+		})
+	}
+}
+
+// TestTenHours reads ten seconds late in a film of ten hours whose moov is of
+// tens of megabytes.
+func TestTenHours(t *testing.T) {
+	for _, last := range []bool{false, true} {
+		name, trips := "moov in front", budget.TripsMP4Big
+		if last {
+			name, trips = "moov at the end", budget.TripsMP4Tail
+		}
+		t.Run(name, func(t *testing.T) {
+			source, moov := longFilm{seconds: 36000, moovLast: last}.build()
+			if moov < 40<<20 {
+				t.Fatalf("the moov is only %d bytes long", moov)
+			}
+			source.Latency = 3 * time.Millisecond
+			o, err := openLimited(t, source, formats.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := o.Plan(t.Context(), between(32500, 32510))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+			defer r.Close()
+			n, err := r.WriteTo(discard{})
+			if err != nil || n != plan.Size {
+				t.Fatalf("%d of %d bytes, %v", n, plan.Size, err)
+			}
+			got := o.totals.Transfer()
+			t.Logf("moov %d bytes; %d bytes in %d requests, %d round trips to the first media byte; clip %d bytes", moov, got.Bytes, got.Requests, got.FirstMediaTrips, plan.Size)
+			if got.Bytes > budget.TenHours {
+				t.Errorf("%d bytes in all, want at most %d", got.Bytes, budget.TenHours)
+			}
+			if got.FirstMediaTrips > trips {
+				t.Errorf("%d round trips to the first media byte, want at most %d: %v", got.FirstMediaTrips, trips, o.source.Ranges())
+			}
+		})
+	}
+}
+
+// discard drops what is written.
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -1,0 +1,101 @@
+package mp4_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/mp4"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// openLimited opens a source as the client does, with limits.
+func openLimited(t testing.TB, s *seektest.Source, limits formats.Limits) (*opened, error) {
+	t.Helper()
+	o := &opened{source: s, totals: &seek.Totals{}}
+	s.Observer = o.totals
+	ctx := t.Context()
+	o.window = seek.NewWindow(ctx, s, 0)
+	t.Cleanup(func() { o.window.Close() })
+	o.window.Prefetch(seek.Request{Range: seek.Suffix(ends), Purpose: seek.Tail})
+	if _, err := o.window.ReadRange(ctx, seek.Range{Length: ends}, seek.Head, ""); err != nil {
+		return nil, err
+	}
+	var err error
+	o.Media, err = mp4.Format{}.Open(ctx, o.window, formats.Env{Limits: limits})
+	return o, err
+}
+
+// bare is a window that holds nothing yet, so that parts are really read in
+// parts.
+func openBare(ctx context.Context, t testing.TB, s *seektest.Source, limits formats.Limits) (formats.Media, error) {
+	w := seek.NewWindow(ctx, s, 0)
+	t.Cleanup(func() { w.Close() })
+	return mp4.Format{}.Open(ctx, w, formats.Env{Limits: limits})
+}
+
+// samePlans plans intervals of a file whose moov was read whole and in parts,
+// and compares all of the plans.
+func samePlans(t *testing.T, data []byte, parts int) {
+	t.Helper()
+	ctx := t.Context()
+	whole, err := openBare(ctx, t, seektest.New(data), formats.Limits{Whole: 1 << 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := whole.Info()
+	end := info.Duration.Seconds()
+	for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
+		for i := range parts {
+			a := end * float64(i) / float64(parts)
+			for _, length := range []float64{end / 50, end / 3, end} {
+				s := between(a, a+length)
+				s.Timeline = timeline
+				partial, err := openBare(ctx, t, seektest.New(data), formats.Limits{Whole: 1})
+				if err != nil {
+					t.Fatalf("in parts: %v", err)
+				}
+				if diff := cmp.Diff(info, partial.Info(), timesEqual); diff != "" {
+					t.Fatalf("info, whole and in parts (-whole +parts):\n%s", diff)
+				}
+				want, wantErr := whole.Plan(ctx, s)
+				got, gotErr := partial.Plan(ctx, s)
+				if diff := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(gotErr)); diff != "" {
+					t.Fatalf("[%g, +%g): errors (-whole +parts):\n%s", a, length, diff)
+				}
+				if diff := cmp.Diff(want, got, timesEqual); diff != "" {
+					t.Fatalf("[%g, +%g): plans (-whole +parts):\n%s", a, length, diff)
+				}
+			}
+		}
+	}
+}
+
+var timesEqual = cmp.Comparer(func(a, b fragment.Time) bool { return a.Equal(b) })
+
+// TestPartsCorpus: whole and in parts, every progressive file of the corpus
+// yields the same plans.
+func TestPartsCorpus(t *testing.T) {
+	dir, files := oracle.Corpus(t)
+	for path := range files {
+		if !strings.HasPrefix(path, "mp4/") {
+			continue
+		}
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join(dir, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			samePlans(t, data, 7)
+		})
+	}
+}
