@@ -93,7 +93,22 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// So do those that are sent in chunks, whose end is only seen by reading on.
+// What fails for good at one host costs the others no connection.
+func TestConnectionsOutliveFailuresElsewhere(t *testing.T) {
+	good, bad := serve(t, tagged(medium(1000), "1")), serve(t, tagged(medium(1000), "1"))
+	bad.Fault(always(faultserver.Fault{Status: http.StatusServiceUnavailable}))
+	c := hurried(t, &client.Client{})
+	for range 3 {
+		wantBytes(t, sourceOf(t, c, good.URL+"/m.fake"), span(0, 4), []byte("fake"))
+		wantError(t, sourceOf(t, c, bad.URL+"/m.fake"), span(0, 4), seek.ErrUnavailable, nil)
+	}
+	if n := good.Stats().Connections; n != 1 {
+		t.Errorf("%d connections, want 1", n)
+	}
+}
+
+// Ranges that are sent in chunks, whose end is seen only by reading on, leave
+// their connection, too.
 func TestConnectionsAreUsedAgainAfterChunks(t *testing.T) {
 	content := medium(200_000)
 	server := serve(t, tagged(content, "1"))
