@@ -62,7 +62,7 @@ func (c *Client) openSource(ctx context.Context, name string, s secrets) (seek.S
 		}
 		return newFileSource(path, c.Growing)
 	case strings.Contains(name, "://"):
-		return nil, fmt.Errorf("opening %s: %w: no Opener for the scheme %q", Redact(name), formats.ErrUnsupported, kind)
+		return nil, fmt.Errorf("opening %s: %w: the scheme %q; http, https and file are built in, others take an Opener", Redact(name), formats.ErrUnsupported, kind)
 	}
 	return newFileSource(name, c.Growing)
 }

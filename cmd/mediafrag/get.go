@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -149,8 +150,15 @@ func (a *app) getPackage(ctx context.Context, j *job, o *output) (clipJSON, erro
 		*all = *files[0].Plan
 		all.Parts = nil
 	}
+	all.Needed = 0
 	for _, f := range files {
 		all.Parts = append(all.Parts, f.Plan.Parts...)
+		all.Needed += f.Plan.Needed
+		for _, w := range texts(f.Plan.Warnings) {
+			if !slices.Contains(j.warnings, w) { // most are about the medium, not the file
+				j.warnings = append(j.warnings, w)
+			}
+		}
 	}
 	sizes := make([]int64, len(files))
 	err = o.writeFolder(func(root *os.Root) error {

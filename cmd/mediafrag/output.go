@@ -43,7 +43,9 @@ func (a *app) output(path string, force bool, t *target) (*output, error) {
 // check finds out whether the place is there and free.
 func (o *output) check() error {
 	parent := filepath.Dir(filepath.Clean(o.path))
-	if info, err := os.Stat(parent); err != nil {
+	if info, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no place for the clip: there is no folder %s; make it first, or name another with -o", parent)
+	} else if err != nil {
 		return fmt.Errorf("no place for the clip: %w", err)
 	} else if !info.IsDir() {
 		return fmt.Errorf("no place for the clip: %s is not a folder", parent)

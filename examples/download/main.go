@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -25,8 +26,8 @@ func download(ctx context.Context, uri, file string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer out.Close()
-	return clip.Download(ctx, out) // in parallel; io.Copy(out, clip) does it in order
+	n, err := clip.Download(ctx, out) // in parallel; io.Copy(out, clip) does it in order
+	return n, errors.Join(err, out.Close())
 }
 
 func main() {

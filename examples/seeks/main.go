@@ -1,6 +1,5 @@
 // Command seeks cuts many short intervals from one medium that it opens once:
-// with the index in hand, each costs one round trip, or none where its bytes
-// have been read already.
+// with the index in hand, each costs one round trip.
 //
 //	go run ./examples/seeks 'https://host/movie.mp4' 20
 package main
@@ -41,7 +40,11 @@ func seeks(ctx context.Context, uri string, count int64) error {
 	}
 	defer medium.Close()
 
-	length := medium.Info().Duration.Floor(1000) // milliseconds
+	info, err := medium.Inspect(ctx) // Info leaves out what it would cost requests to know
+	if err != nil {
+		return err
+	}
+	length := info.Duration.Floor(1000) // milliseconds
 	for i := range count {
 		start := fragment.Ticks(length*i/count, 1000)
 		second := fragment.Between(start, start.Add(fragment.Seconds(1)))
