@@ -103,7 +103,7 @@ func (s *fileSource) open() (*os.File, error) {
 	now, err := os.Stat(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: %w", seek.ErrNotFound, err)
+		return nil, fmt.Errorf("%w: %w; the address of a server begins with http:// or https://", seek.ErrNotFound, err)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w: %w", seek.ErrForbidden, err)
 	case err != nil:
