@@ -102,6 +102,9 @@ func (c *Client) web() *web {
 // Open opens the medium that uri names; a fragment of uri is ignored here.
 // Close the Resource when done.
 //
+// The context is that of opening alone: what the Resource does later has the
+// contexts of the calls that ask for it.
+//
 // The first and the last bytes are asked for at once, a playlist whole. Errors
 // are those of package seek where the resource cannot be read, of package
 // formats where it cannot be understood.
@@ -159,10 +162,11 @@ func (c *Client) recognise(ctx context.Context, name string, w *seek.Window, env
 
 // Clip opens the medium, resolves the fragment of its URI and returns the clip:
 // [Client.Open], [Resource.Clip] and one Close for both. A URI without a valid
-// fragment is [formats.ErrNoFragment]; open the resource to read all of it.
+// fragment is [formats.ErrNoFragment]; open the resource to read all of it. The
+// clip can be read until ctx ends.
 func (c *Client) Clip(ctx context.Context, uri string) (*Clip, error) {
 	name, f := Split(uri)
-	if !formats.Named(f) {
+	if !formats.Selects(f) {
 		return nil, noFragment(name, f)
 	}
 	r, err := c.open(ctx, name)

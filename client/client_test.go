@@ -140,7 +140,7 @@ func TestDetectionDoesNotWaitForTheTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Source().Size; got != 300_000 {
+	if got := r.SourceInfo().Size; got != 300_000 {
 		t.Errorf("size %d", got)
 	}
 	if err := r.Close(); err != nil {
@@ -281,7 +281,7 @@ func TestCloseEndsClips(t *testing.T) {
 	if _, err := r.Clip(context.Background(), fragmentOf("t=1,2")); !errors.Is(err, seek.ErrClosed) {
 		t.Errorf("a clip of a closed resource: %v", err)
 	}
-	if _, err := r.Read(context.Background(), clip.Plan).Read(make([]byte, 1)); !errors.Is(err, seek.ErrClosed) {
+	if _, err := r.Deliver(context.Background(), clip.Plan).Read(make([]byte, 1)); !errors.Is(err, seek.ErrClosed) {
 		t.Errorf("reading a plan of a closed resource: %v", err)
 	}
 	if err := clip.Close(); err != nil {

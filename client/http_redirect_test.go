@@ -377,7 +377,7 @@ func TestForeignPlan(t *testing.T) {
 	}
 	defer r.Close()
 	passwd := seek.Info{Name: "file:///etc/passwd", Size: -1}
-	clip := r.Read(context.Background(), &formats.Plan{Parts: []seek.Part{seek.Bytes(&passwd, seek.Range{Length: 10}, "")}})
+	clip := r.Deliver(context.Background(), &formats.Plan{Parts: []seek.Part{seek.Bytes(&passwd, seek.Range{Length: 10}, "")}})
 	defer clip.Close()
 	if n, err := io.Copy(io.Discard, clip); n != 0 || !errors.Is(err, seek.ErrForbidden) {
 		t.Errorf("%d bytes, %v", n, err)

@@ -10,7 +10,9 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-// Resource is an open medium. It may be used concurrently until it is closed.
+// Resource is an open medium: its Info says what it is, Inspect all that can be
+// found out, Plan resolves a selection without reading it (see [formats.Media]).
+// It may be used concurrently until it is closed.
 type Resource struct {
 	formats.Media
 	client  *Client
@@ -22,15 +24,15 @@ type Resource struct {
 	clips  map[*Clip]struct{} // those that are not closed
 }
 
-// Source says what is known of the resource itself: name, type, validator, size.
-func (r *Resource) Source() seek.Info { return r.window.Info() }
+// SourceInfo says what is known of the resource itself: name, type, validator, size.
+func (r *Resource) SourceInfo() seek.Info { return r.window.Info() }
 
 // Clip resolves a fragment against the medium and returns the clip. What the
 // fragment asks for in vain is among the plan's warnings. A fragment that
 // selects nothing by itself is [formats.ErrNoFragment]. The clip can be read
 // until ctx ends.
 func (r *Resource) Clip(ctx context.Context, f fragment.Fragment) (*Clip, error) {
-	if !formats.Named(f) {
+	if !formats.Selects(f) {
 		return nil, noFragment(r.sources.origin, f)
 	}
 	s, warnings, err := formats.Select(f, r.Info())
@@ -57,12 +59,12 @@ func (r *Resource) Select(ctx context.Context, s formats.Selection) (*Clip, erro
 	if err != nil {
 		return nil, err
 	}
-	return r.Read(ctx, p), nil
+	return r.Deliver(ctx, p), nil
 }
 
-// Read returns the clip of a plan, made from this resource earlier or
+// Deliver returns the clip of a plan, made from this resource earlier or
 // elsewhere. It can be read until ctx ends.
-func (r *Resource) Read(ctx context.Context, p *formats.Plan) *Clip {
+func (r *Resource) Deliver(ctx context.Context, p *formats.Plan) *Clip {
 	clip := &Clip{Reader: seek.NewReader(ctx, p.Parts, r.opener(), r.client.Parallel), Plan: p, resource: r}
 	r.mu.Lock()
 	closed := r.closed
@@ -105,7 +107,8 @@ func (r *Resource) Close() error {
 }
 
 // Clip is a fragment of a medium, as a playable file: an io.Reader, io.WriterTo,
-// io.Seeker and io.ReaderAt. See [seek.Reader] for what may run side by side.
+// io.Seeker and io.ReaderAt. Size is its length, Download writes it to a file in
+// parallel. See [seek.Reader] for what may run side by side.
 type Clip struct {
 	*seek.Reader
 	// Plan is what the Reader delivers.

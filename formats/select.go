@@ -23,8 +23,8 @@ func Select(f fragment.Fragment, i Info) (Selection, []fragment.Warning, error) 
 	return s, nil, nil
 }
 
-// Named reports whether f selects anything by itself: a time, tracks or an id.
-func Named(f fragment.Fragment) bool {
+// Selects reports whether f selects anything by itself: a time, tracks or an id.
+func Selects(f fragment.Fragment) bool {
 	return f.Time != nil || len(f.Tracks) > 0 || f.ID != nil
 }
 

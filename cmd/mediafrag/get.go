@@ -40,7 +40,7 @@ leaves nothing behind.`,
 			if err != nil {
 				return err
 			}
-			if !formats.Named(t.fragment) && !f.whole {
+			if !formats.Selects(t.fragment) && !f.whole {
 				return t.about(noFragment(t))
 			}
 			o, err := a.output(f.output, f.force, t)
@@ -188,7 +188,7 @@ func (j *job) writeFile(ctx context.Context, root *os.Root, f formats.File) (int
 	if err != nil {
 		return 0, err
 	}
-	clip := j.resource.Read(ctx, f.Plan)
+	clip := j.resource.Deliver(ctx, f.Plan)
 	defer clip.Close()
 	n, err := clip.Download(ctx, countedFile{file, j.delivery(f.Plan, nil)})
 	if closing := file.Close(); err == nil {
