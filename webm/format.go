@@ -34,6 +34,9 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	m.byNumber = map[uint64]*track{}
 	for _, t := range m.tracks {
 		m.byNumber[t.number] = t
+		if m.doc.docType == "webm" && t.sound.cut == cutPreSkip {
+			t.sound.ideal = max(opusBrief, t.sound.warmUp)
+		}
 	}
 	m.setDefaults()
 	if err := m.findStart(ctx, o); err != nil {

@@ -28,9 +28,10 @@ type made struct {
 type soundRule int
 
 const (
-	exact soundRule = iota // to the bit, and the right number of samples
-	opus                   // the right number of samples; converges
-	whole                  // whole frames
+	exact  soundRule = iota // to the bit, and the right number of samples
+	opus                    // the right number of samples; converges
+	whole                   // whole frames
+	jitter                  // times of capture: frames do not follow each other exactly
 )
 
 type interval struct{ a, b float64 } // b < 0: open

@@ -115,7 +115,7 @@ func (m made) compare(t *testing.T, path string, i interval) {
 		}
 		was := between(original.Video[0], shown) - max(shown, float64(original.Audio[n].First)/float64(original.Audio[n].Rate))
 		is := got.Video[0][0].Time - float64(got.Audio[n].First)/float64(got.Audio[n].Rate)
-		if math.Abs(is-was) > 2*budget.TickWebM {
+		if math.Abs(is-was) > 2*budget.TickWebM && (m.sound != jitter || math.Abs(is-was) > budget.JitterWebM) {
 			t.Errorf("sound %d: pictures begin %.4f s behind the sound, %.4f s in the original", n, is, was)
 		}
 	}
@@ -152,6 +152,9 @@ func (m made) decodedAhead(t *testing.T, path string, b float64) int {
 func (m made) judge(t *testing.T, n int, original, got oracle.Sound, a, b, shown float64) {
 	rate := float64(original.Rate)
 	tick := int(math.Ceil(budget.TickWebM * rate))
+	if m.sound == jitter {
+		tick = int(budget.JitterWebM * rate)
+	}
 	begins := max(shown, float64(original.First)/rate)
 	r := oracle.CompareAudio(original.Between(a, b), got.Samples, original.Rate, original.Channels)
 	if r.Want == 0 {
@@ -171,7 +174,7 @@ func (m made) judge(t *testing.T, n int, original, got oracle.Sound, a, b, shown
 	}
 	most := float64(oracle.Exact)
 	switch m.sound {
-	case opus:
+	case opus, jitter:
 		most = budget.OpusResidual
 	case whole:
 		most = budget.NoiseResidual

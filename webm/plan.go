@@ -44,6 +44,8 @@ const (
 	reorder = 16
 	// maxBack is how many points of the index may lie before it is given up.
 	maxBack = 3
+	// maxDoubling is how often a step back in a file without an index doubles.
+	maxDoubling = 14
 )
 
 // planner resolves one selection.
@@ -61,6 +63,7 @@ type planner struct {
 	start, end *region // may be the same
 	early      []block // blocks before the start region's first cluster, times from 0
 
+	back   int     // how often the beginning was looked for further in front
 	middle []int64 // clusters between that were seen, where ranges may be divided
 
 	key      *block // the keyframe that the clip begins with, nil without
@@ -187,10 +190,12 @@ func (p *planner) leadIn() (n int64) {
 	return n
 }
 
-// gather reads the two ends of the interval.
+// gather reads the two ends of the interval. Where no keyframe is found at the
+// place that the index tells, it steps back, and in the end does without the
+// index. Without an index it steps back by twice as much each time.
 func (p *planner) gather(ctx context.Context) error {
-	for skip := 0; ; skip++ {
-		if err := p.locate(ctx, skip); err != nil {
+	for p.back = 0; ; p.back++ {
+		if err := p.locate(ctx, p.back); err != nil {
 			return err
 		}
 		if err := p.readEnds(ctx); err != nil {
@@ -201,21 +206,34 @@ func (p *planner) gather(ctx context.Context) error {
 			return err
 		}
 		if ok {
-			break
-		}
-		if len(p.cues) > 0 {
-			p.warn("the index points to byte %d for %v s, where no such Cluster is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
-		}
-		if skip == maxBack && len(p.cues) > 0 { // the index is not to be trusted
-			p.cues, skip = nil, -1
-		} else if skip > maxBack {
-			if p.start.err != nil {
-				return p.start.err
+			if err := p.settleEnd(ctx); err != nil {
+				return err
 			}
+			return p.withinMedia()
+		}
+		switch {
+		case len(p.cues) > 0 && p.back < maxBack:
+			p.warn("the index points to byte %d for %v s, where no keyframe is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
+		case len(p.cues) > 0: // it is not to be trusted
+			p.cues, p.back = nil, -1
+		case p.start.err != nil:
+			return p.start.err
+		case p.from.at.offset <= p.m.first.offset || p.back > maxDoubling:
 			return damaged("Segment/Cluster", p.from.at.offset, "no keyframe was found at or before the interval")
 		}
 	}
-	return p.settleEnd(ctx)
+}
+
+// withinMedia reports an interval that begins behind the last sample, which only
+// shows here where no duration is stated.
+func (p *planner) withinMedia() error {
+	if p.m.timed || !p.end.ended {
+		return nil
+	}
+	if end := p.m.lastOf(p.end.blocks); p.a > p.m.start && p.a >= end {
+		return &formats.PastEndError{Start: p.sel.Interval.Start, Duration: nanos(end - p.m.start)}
+	}
+	return nil
 }
 
 // locate finds both ends, at the same time. Skip steps back from the place that
@@ -226,7 +244,11 @@ func (p *planner) locate(ctx context.Context, skip int) error {
 	end := min(p.b, maxOffset)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		p.from, err = p.locateStart(ctx, p.begin()/m.info.scale, skip)
+		begin := p.begin()
+		if len(p.cues) == 0 {
+			begin, skip = max(0, begin-(1<<skip-1)*1e9), 0
+		}
+		p.from, err = p.locateStart(ctx, begin/m.info.scale, skip)
 		return err
 	})
 	g.Go(func() (err error) {
@@ -319,6 +341,9 @@ func (p *planner) readEnds(ctx context.Context) error {
 		return m.read(ctx, r)
 	}
 	edge := max(minEdge, min((s.next.offset-s.at.offset)/3, maxEdge))
+	if !p.video || p.unsure() { // up to a, and what lags behind
+		edge = max(edge, m.place(s, p.a)-s.at.offset+bytesFor(rate(m, s.at, s.next), interleave, minBehind, maxBehind))
+	}
 	r.size = min(s.at.offset+edge, m.limit()) - r.lo
 	p.start, p.end = r, &region{lo: p.tail.offset, from: p.tail.offset, size: hi - p.tail.offset}
 	if r.lo+r.size >= p.end.lo {
@@ -413,12 +438,12 @@ func (m *media) place(e bracket, ns int64) int64 {
 func (p *planner) readInside(ctx context.Context, begin, hi int64) (bool, error) {
 	m := p.m
 	head := &region{lo: p.from.at.offset, from: p.from.at.offset, size: clusterHead}
-	r := &region{lo: begin, from: begin, size: min(max(hi-begin, minEdge), oneRead)}
+	r := &region{lo: begin, from: begin, size: min(hi-begin, oneRead)}
 	requests := []seek.Request{mediaRequest(head.lo, head.size), mediaRequest(r.lo, r.size)}
 	regions := []*region{head, r}
 	whole := hi-begin <= oneRead
 	if !whole {
-		r.size = minEdge
+		r.size = max(minEdge, m.place(p.from, p.a)-begin+bytesFor(rate(m, p.from.at, p.from.next), interleave, minBehind, maxBehind))
 		requests[1] = mediaRequest(r.lo, r.size)
 		p.end = &region{lo: p.tail.offset, from: p.tail.offset, size: hi - p.tail.offset}
 		if p.tail.offset <= begin+r.size {
@@ -461,7 +486,7 @@ func (p *planner) settleStart(ctx context.Context) (bool, error) {
 	same := p.start == p.end
 	for n := int64(step); ; n *= 2 {
 		found := p.findKey()
-		if found && p.startSettled() {
+		if found && p.startSettled() && (!p.unsure() || p.seenTo(p.a)) {
 			return true, nil
 		}
 		if !found && p.pastStart() {
@@ -482,6 +507,23 @@ func (p *planner) settleStart(ctx context.Context) (bool, error) {
 			p.end, same = p.start, true
 		}
 	}
+}
+
+// unsure reports whether keyframes may stand between the place that was found
+// and a, for no index says that there are none.
+func (p *planner) unsure() bool { return p.video && (len(p.cues) == 0 || p.back > 0) }
+
+// seenTo reports whether the start region shows the picture at a time.
+func (p *planner) seenTo(ns int64) bool {
+	if p.start.ended || p.start.err != nil {
+		return true
+	}
+	for _, b := range p.start.blocks {
+		if b.track == p.main.number && p.time(b.ts, p.main) > ns {
+			return true
+		}
+	}
+	return false
 }
 
 // findKey finds what the clip begins with: the last keyframe at or before a

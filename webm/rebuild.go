@@ -46,12 +46,18 @@ func (p *planner) header(b *clusters) ([]byte, error) {
 
 	out := appendElement(nil, idEBML, p.m.doc.clipHeader())
 	out = appendID(out, idSegment)
-	if b.size < 0 {
+	if b.size < 0 || p.unsized() { // no element of unknown size in one of known size
 		out = appendUnknownSize(out, 8)
 	} else {
 		out = appendSize(out, int64(len(front))+b.size, 8)
 	}
 	return append(out, front...), nil
+}
+
+// unsized reports whether clusters of the original state no size.
+func (p *planner) unsized() bool {
+	unknown := func(c cluster) bool { return c.size == unknownSize }
+	return slices.ContainsFunc(p.start.clusters, unknown) || slices.ContainsFunc(p.end.clusters, unknown)
 }
 
 // clipHeader is the body of the EBML header of a clip. CodecDelay and

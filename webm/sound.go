@@ -34,8 +34,10 @@ type sound struct {
 const (
 	opusRate = 48000
 	// opusWarmUp is what RFC 7845 section 4.2 asks for; opusIdeal made clips of
-	// ten seconds equal to the bit.
+	// ten seconds equal to the bit. WebM gets opusBrief, for Chromium waits as
+	// long as the pre-skip before it plays.
 	opusWarmUp = 80e6
+	opusBrief  = 160e6
 	opusIdeal  = 1000e6
 	// maxPreSkip is the most that OpusHead can state (16 bits).
 	maxPreSkip = 65535

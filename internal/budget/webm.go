@@ -14,6 +14,9 @@ const (
 	// TickWebM is by how much sound may be off where the file states times in
 	// milliseconds, in seconds.
 	TickWebM = 0.0015
+	// JitterWebM is the same where a recorder states when sound was captured,
+	// so that frames do not follow each other exactly, in seconds.
+	JitterWebM = 0.025
 	// OpusResidual is the most that Opus may differ from the original's within
 	// the interval, in dB: its decoder converges over what leads in.
 	OpusResidual = -37

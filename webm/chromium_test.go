@@ -1,0 +1,171 @@
+package webm_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/internal/tools"
+)
+
+// browse opens a page in a headless Chromium and returns what the page posts to
+// /result. Files are served under /files/.
+func browse(t *testing.T, page string, files map[string][]byte) string {
+	t.Helper()
+	tools.Need(t, "chromium")
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	result := make(chan string, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, page)
+	})
+	mux.HandleFunc("/files/{name}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "video/webm")
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(string(files[r.PathValue("name")])))
+	})
+	mux.HandleFunc("POST /result", func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+		select {
+		case result <- string(b):
+		default:
+		}
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	var said lockedBuilder
+	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required", "--user-data-dir="+t.TempDir(), server.URL)
+	cmd.Stderr = &said
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); cmd.Wait() }()
+	select {
+	case got := <-result:
+		return got
+	case <-ctx.Done():
+		t.Fatalf("the page gave no result\n%s", said.String())
+	}
+	return ""
+}
+
+// lockedBuilder is a strings.Builder for several goroutines.
+type lockedBuilder struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuilder) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuilder) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// recordPage records a canvas and a tone for some seconds, as web applications do.
+const recordPage = `<!doctype html><canvas id=c width=160 height=120></canvas><script>
+const x = c.getContext("2d"); let n = 0;
+setInterval(() => { n++; x.fillStyle = "hsl(" + n * 7 % 360 + ",80%,50%)"; x.fillRect(0, 0, 160, 120); x.fillStyle = "#000"; x.fillText(n, 10 + n % 100, 60); }, 40);
+const a = new AudioContext(), o = a.createOscillator(), d = a.createMediaStreamDestination();
+o.frequency.value = 440; o.connect(d); o.start(); o.frequency.linearRampToValueAtTime(2000, a.currentTime + 8);
+const s = c.captureStream(25); s.addTrack(d.stream.getAudioTracks()[0]);
+const r = new MediaRecorder(s, {mimeType: "TYPE", videoBitsPerSecond: 300000}), parts = [];
+r.ondataavailable = e => parts.push(e.data);
+r.onstop = () => fetch("/result", {method: "POST", body: new Blob(parts)});
+r.start(500); setTimeout(() => r.stop(), 7000);
+</script>`
+
+// TestMediaRecorder cuts what a browser records: unknown sizes, no Cues, no
+// Duration.
+func TestMediaRecorder(t *testing.T) {
+	tools.Need(t, "chromium", "ffmpeg", "ffprobe")
+	kinds := []string{"video/webm;codecs=vp8,opus"}
+	if tools.Full() {
+		kinds = append(kinds, "video/webm;codecs=vp9,opus")
+	}
+	for i, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			data := []byte(browse(t, strings.Replace(recordPage, "TYPE", kind, 1), nil))
+			path := filepath.Join(tempDir, fmt.Sprintf("recorded-%d.webm", i))
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			o, err := open(t, seektest.New(data), formats.Env{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info := o.Info(); info.Timed || info.Index != "none" {
+				t.Errorf("a recording with a duration of %v and the index %q", info.Duration, info.Index)
+			}
+			info, err := o.Inspect(t.Context())
+			if err != nil || info.Duration.Seconds() < 5 || info.Duration.Seconds() > 9 {
+				t.Errorf("a duration of %v, %v; want about 7 s", info.Duration, err)
+			}
+			m := made{name: "recorded", sound: jitter}
+			for _, i := range []interval{{2.013, 4.5}, {0, 1}, {3, -1}} {
+				t.Run(i.String(), func(t *testing.T) { m.compare(t, path, i) })
+			}
+		})
+	}
+}
+
+// playPage plays a file to its end and tells what happened.
+const playPage = `<!doctype html><video id=v muted></video><script>
+const say = t => fetch("/result", {method: "POST", body: t});
+v.onerror = () => say("error " + v.error.code + " " + v.error.message);
+v.onended = () => say("ended at " + v.currentTime + " of " + v.duration + " size " + v.videoWidth + "x" + v.videoHeight);
+v.playbackRate = 4; v.src = "/files/clip.webm"; v.play();
+</script>`
+
+// TestChromiumPlays plays clips to their end.
+func TestChromiumPlays(t *testing.T) {
+	tools.Need(t, "chromium", "ffmpeg", "ffprobe")
+	names := []string{"vp9-opus"}
+	if tools.Full() {
+		names = append(names, "vp8-vorbis", "vp9-opus-live", "av1-opus", "opus-only")
+	}
+	for _, m := range files {
+		for _, name := range names {
+			if m.name != name {
+				continue
+			}
+			t.Run(m.name, func(t *testing.T) {
+				o := mustOpen(t, mustRead(t, m.path(t)))
+				plan, clip := o.clip(t, seconds(5.013, 7.5))
+				got := browse(t, playPage, map[string][]byte{"clip.webm": clip})
+				var at, of float64
+				if n, _ := fmt.Sscanf(got, "ended at %g of %g", &at, &of); n != 2 {
+					t.Fatalf("the browser says: %s", got)
+				}
+				want, _ := plan.Presented.Length()
+				if d := of - want.Seconds(); d < -0.05 || d > 0.15 || at < of-0.1 {
+					t.Errorf("%s; the clip presents %v s", got, want)
+				}
+			})
+		}
+	}
+}
