@@ -1,6 +1,11 @@
 package webm
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
 
 // cluster is a Cluster whose beginning was read.
 type cluster struct {
@@ -88,6 +93,10 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 		s.err = damaged("Segment/Cluster/"+e.String(), e.offset, "it runs over the end of the Cluster")
 		return true
 	}
+	if e.end() > m.limit() { // the file ends in it
+		s.ended = true
+		return true
+	}
 	switch e.id {
 	case idTimestamp:
 		if int64(len(b)) < e.size {
@@ -102,6 +111,10 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 			c.first = e.end()
 		}
 	case idSimpleBlock:
+		if len(s.blocks) >= maxBlocks {
+			s.err = tooMany(e.offset)
+			return true
+		}
 		bl, err := parseSimpleBlock(e, b, c.timestamp)
 		if err != nil && int64(len(b)) < e.size {
 			return false
@@ -112,6 +125,10 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 		}
 		s.blocks = append(s.blocks, bl)
 	case idBlockGroup:
+		if len(s.blocks) >= maxBlocks {
+			s.err = tooMany(e.offset)
+			return true
+		}
 		if int64(len(b)) < e.size {
 			return false
 		}
@@ -127,6 +144,15 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 	}
 	s.next = e.end()
 	return true
+}
+
+// maxBlocks is the most blocks, and frames of a track, that are looked at around
+// each end of an interval.
+const maxBlocks = 1 << 19
+
+func tooMany(off int64) error {
+	return &formats.Error{Container: "webm", Element: "Segment/Cluster", Offset: off, Err: seek.ErrLimit,
+		Problem: fmt.Sprintf("more than %d blocks around an end of the interval", maxBlocks), Hint: "ask for another interval, or re-mux the file with an index"}
 }
 
 func encryptedBlock(off int64) error {
@@ -191,84 +217,113 @@ func (m *media) clusterAt(b []byte, off int64) (cluster, error) {
 	return c, errInvalid
 }
 
+// links tells of each byte of data whether an element of a cluster could begin
+// there that leads, element by element, to the end of data: exactly, or where
+// cut is set also over it. It counts the blocks on the way; 0 means no.
+//
+// EBML cannot be read backwards or from the middle, but a chain of elements that
+// are all right and meet a boundary is no accident.
+func (m *media) links(data []byte, base int64, cut bool) []int32 {
+	n := len(data)
+	count := make([]int32, n+1) // 1 more than the number of blocks
+	count[n] = 1
+	for i := n - 1; i >= 0; i-- { // from the end on, so that each is looked at once
+		e, err := m.doc.parse(data[i:], base+int64(i))
+		if err != nil || e.size == unknownSize || !inCluster(e.id) {
+			continue
+		}
+		end := e.end() - base
+		if end > int64(n) && !cut {
+			continue
+		}
+		rest := count[min(end, int64(n))]
+		if rest == 0 {
+			continue
+		}
+		if e.id == idSimpleBlock || e.id == idBlockGroup {
+			if e.id == idSimpleBlock && !m.blockOf(data[e.body()-base:min(end, int64(n))]) {
+				continue
+			}
+			rest++
+		}
+		count[i] = rest
+	}
+	return count[:n]
+}
+
+// blockOf reports whether a block of a known track begins with b.
+func (m *media) blockOf(b []byte) bool {
+	track, _, _, _, err := parseBlockHeader(b)
+	return err == nil && m.byNumber[track] != nil
+}
+
+// sureChain is how many blocks in a row are no accident, where a boundary is
+// met exactly, and looseChain where it is not.
+const (
+	sureChain  = 3
+	looseChain = 8
+)
+
 // before finds the blocks that end exactly where a cluster begins: data ends
-// there, and begins somewhere in a cluster. EBML cannot be read backwards, but
-// a chain of elements that are all right and meet the boundary is no accident.
-// Their times are only known relative to each other, so that the cluster's
-// timestamp counts as 0.
+// there, and begins somewhere in a cluster. Their times are only known relative
+// to each other, so that the cluster's timestamp counts as 0.
 func (m *media) before(data []byte, base int64) []block {
-	for i := range data {
-		if blocks := m.chainTo(data, base, i); len(blocks) >= 3 {
-			return blocks[1:] // a false beginning could have met a true one
+	for i, n := range m.links(data, base, false) {
+		if n <= sureChain {
+			continue
+		}
+		s := &stretch{next: base + int64(i), clusters: []cluster{{element: element{id: idCluster, head: 1, size: maxOffset}, timed: true, to: -1}}}
+		m.walkOn(s, data, base)
+		if len(s.blocks) == int(n)-1 && s.err == nil {
+			return s.blocks[1:] // a false beginning could have met a true one
 		}
 	}
 	return nil
 }
 
-// chainTo returns the blocks from data[i] on if elements of a cluster follow
-// each other to the end of data.
-func (m *media) chainTo(data []byte, base int64, i int) (blocks []block) {
-	for pos := i; pos < len(data); {
-		e, err := m.doc.parse(data[pos:], base+int64(pos))
-		if err != nil || e.size == unknownSize || !inCluster(e.id) || e.end() > base+int64(len(data)) {
-			return nil
-		}
-		body := data[e.body()-base : e.end()-base]
-		var bl block
-		switch e.id {
-		case idSimpleBlock:
-			bl, err = parseSimpleBlock(e, body, 0)
-		case idBlockGroup:
-			bl, err = parseBlockGroup(m.doc.lengths, e, body, 0)
-		}
-		if err != nil {
-			return nil
-		}
-		if bl.track != 0 {
-			if m.byNumber[bl.track] == nil {
-				return nil
-			}
-			blocks = append(blocks, bl)
-		}
-		pos = int(e.end() - base)
-	}
-	return blocks
-}
-
-// inside finds where an element begins in data that lies inside a cluster:
-// where a chain of elements that are all right reaches the end of data or of
-// the cluster. It returns -1 where there is none.
+// inside finds where an element begins in data that lies inside a cluster. It
+// returns -1 where no chain of blocks leads to the end of data.
 func (m *media) inside(c cluster, data []byte, base int64) int64 {
-	for i := range data {
-		s := m.walkOn(&stretch{next: base + int64(i), clusters: []cluster{c}}, data, base)
-		if s.err != nil || len(s.blocks) < sureChain {
+	if end := c.end() - base; end < int64(len(data)) {
+		data = data[:max(0, end)]
+	}
+	for i, n := range m.links(data, base, true) {
+		if n <= looseChain {
 			continue
 		}
-		ok := true
-		for _, b := range s.blocks {
-			ok = ok && m.byNumber[b.track] != nil
-		}
-		if ok {
+		s := m.walkOn(&stretch{next: base + int64(i), clusters: []cluster{c}}, data, base)
+		if s.err == nil && len(s.blocks) >= looseChain {
 			return base + int64(i)
 		}
 	}
 	return -1
 }
 
-// sureChain is how many blocks in a row are no accident.
-const sureChain = 8
-
 // recognized reports whether the bytes from a cluster's beginning on are those
-// of a cluster: what follows its Timestamp, as far as it is at hand, is right.
+// of a cluster: its first elements, as far as they are at hand, are right, and
+// so is what follows it.
 func (m *media) recognized(c cluster, b []byte) bool {
-	s := m.walk(b, c.offset, c.offset)
-	if s.err != nil || len(s.clusters) == 0 {
-		return false
-	}
-	for _, bl := range s.blocks[:min(len(s.blocks), 8)] {
-		if m.byNumber[bl.track] == nil {
+	at := c.head
+	for range looseChain {
+		if at >= int64(len(b)) || c.offset+at >= c.end() {
+			break
+		}
+		e, err := m.doc.parse(b[at:], c.offset+at)
+		if err == errShort || err == nil && c.size == unknownSize && isLevel1(e.id) {
+			break
+		}
+		if err != nil || e.size == unknownSize || e.end() > c.end() || !inCluster(e.id) {
 			return false
 		}
+		body := b[min(e.body()-c.offset, int64(len(b))):]
+		if e.id == idSimpleBlock && len(body) > maxHeader && !m.blockOf(body[:min(e.size, int64(len(body)))]) {
+			return false
+		}
+		at = e.end() - c.offset
+	}
+	if end := c.end() - c.offset; end < int64(len(b)) && c.end() < m.limit() {
+		next, err := m.doc.parse(b[end:], c.end())
+		return err == errShort || err == nil && (isLevel1(next.id) || next.id == idVoid)
 	}
 	return true
 }

@@ -11,11 +11,9 @@ import (
 
 // cue is one CueTrackPositions with the time of its CuePoint.
 type cue struct {
-	time     int64 // ticks
-	cluster  int64 // offset of the Cluster in the resource
-	relative int64 // offset of the block in the Cluster's body, -1: not told
-	duration int64 // ticks, -1: not told
-	track    uint64
+	time    int64 // ticks
+	cluster int64 // offset of the Cluster in the resource
+	track   uint64
 }
 
 // parseCues reads the body of a Cues element. Points that cannot be, such as
@@ -36,16 +34,7 @@ func (m *media) parseCues(e element, body []byte) ([]cue, error) {
 		if point.id != idCuePoint {
 			continue
 		}
-		n := len(out)
-		out = m.parsePoint(out, point, b)
-		for i := n; i < len(out); {
-			if p := out[i].cluster; p < m.segment.body() || p >= m.segment.end() || p >= m.sizeOr(maxOffset) {
-				out = slices.Delete(out, i, i+1)
-				lies++
-				continue
-			}
-			i++
-		}
+		out = m.parsePoint(out, point, b, &lies)
 		if int64(len(out)) > m.limits.Entries {
 			return nil, &formats.Error{Container: "webm", Element: "Segment/Cues", Offset: e.offset,
 				Problem: fmt.Sprintf("more than %d points", m.limits.Entries), Hint: "raise Limits.Entries", Err: seek.ErrLimit}
@@ -62,27 +51,29 @@ func (m *media) parseCues(e element, body []byte) ([]cue, error) {
 	}), nil
 }
 
-func (m *media) parsePoint(out []cue, e element, body []byte) []cue {
+// parsePoint appends what a CuePoint points to, and counts what cannot be.
+func (m *media) parsePoint(out []cue, e element, body []byte, lies *int) []cue {
 	first := len(out)
 	time, timed := int64(0), false
+	end := min(m.segment.end(), m.sizeOr(maxOffset))
 	each(m.doc.lengths, e, body, func(x element, b []byte) {
 		switch x.id {
 		case idCueTime:
 			time, timed = m.clampTicks(ticksOf(b)), true
 		case idCueTrackPositions:
-			c := cue{relative: -1, duration: -1, cluster: -1}
+			c := cue{cluster: -1}
 			each(m.doc.lengths, x, b, func(y element, b []byte) {
 				switch y.id {
 				case idCueTrack:
 					c.track = uintOf(b)
 				case idCueClusterPosition:
 					c.cluster = m.segment.body() + ticksOf(b)
-				case idCueRelativePosition:
-					c.relative = ticksOf(b)
-				case idCueDuration:
-					c.duration = m.clampTicks(ticksOf(b))
 				}
 			})
+			if c.cluster < m.segment.body() || c.cluster >= end {
+				*lies++
+				return
+			}
 			out = append(out, c)
 		}
 	})

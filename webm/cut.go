@@ -129,6 +129,9 @@ func (p *planner) pieces(t *track, r *region, early []block) ([]piece, error) {
 		if err != nil {
 			return err
 		}
+		if len(out)+len(frames) > maxBlocks {
+			return tooMany(b.offset)
+		}
 		for i, f := range frames {
 			out = append(out, piece{b: b, data: f, leads: i == 0, last: i == len(frames)-1, at: math.MinInt64})
 		}

@@ -27,7 +27,7 @@ func (Format) Detect(head []byte, _ seek.Info) bool {
 // Open reads the header, the tracks and the index, wherever they are.
 func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
 	m := &media{w: w, limits: env.Limits.WithDefaults(), growing: env.Growing}
-	o := &opening{m: m, found: map[uint32]element{}, told: map[int64]uint32{}, seen: map[int64]bool{}}
+	o := &opening{m: m, found: map[uint32]element{}, told: map[int64]uint32{}, tells: map[uint32]int{}, seen: map[int64]bool{}}
 	if err := o.open(ctx); err != nil {
 		return nil, err
 	}

@@ -113,6 +113,10 @@ const (
 	// cueBytes is how large an index is guessed to be for each second.
 	cueBytes = 48
 	maxGuess = 1 << 20
+	// maxTold is how many places SeekHeads may name for one kind of element.
+	maxTold = 4
+	// maxChapters is the most bytes of Chapters that are read.
+	maxChapters = 8 << 20
 	// maxTags is the most bytes of Tags that a clip keeps.
 	maxTags = 1 << 20
 )
@@ -123,6 +127,7 @@ type opening struct {
 	chunks []chunk            // bytes at hand
 	found  map[uint32]element // the first of each kind, checked
 	second []element          // further SeekHeads to read
+	tells  map[uint32]int     // how many places SeekHeads name for each kind
 	told   map[int64]uint32   // places that SeekHeads name, not looked at yet
 	seen   map[int64]bool     // places that were looked at
 	walk   int64              // how far the level below the Segment is known from its beginning
@@ -173,7 +178,7 @@ func (o *opening) open(ctx context.Context) error {
 		if o.complete() {
 			break
 		}
-		if round == 0 && !o.ready() && !o.tells(idTracks) { // it may stand at the end
+		if round == 0 && !o.ready() && o.tells[idTracks] == 0 { // it may stand at the end
 			if o.searchTail(); o.complete() {
 				break
 			}
@@ -286,10 +291,11 @@ func (o *opening) seekHead(e element) {
 			}
 		})
 		at := o.m.segment.body() + pos
-		if pos < 0 || !isLevel1(id) || o.seen[at] || at >= o.limit() || len(o.told) >= 1000 {
+		if pos < 0 || !isLevel1(id) || id == idCluster || o.seen[at] || at >= o.limit() || o.tells[id] >= maxTold {
 			return
 		}
 		o.told[at] = id
+		o.tells[id]++
 	})
 }
 
@@ -298,16 +304,6 @@ func (o *opening) ready() bool {
 	_, info := o.found[idInfo]
 	_, tracks := o.found[idTracks]
 	return info && tracks
-}
-
-// tells reports whether a SeekHead tells of an element.
-func (o *opening) tells(id uint32) bool {
-	for _, told := range o.told {
-		if told == id {
-			return true
-		}
-	}
-	return false
 }
 
 // complete reports whether nothing more is worth a request.
@@ -463,10 +459,16 @@ func (o *opening) searchTail() {
 	}
 }
 
+// maxChain is the most elements that are looked for at the end of a file.
+const maxChain = 32
+
 // chain returns the elements from e on if they end at end exactly.
 func (o *opening) chain(e element, end int64) []element {
 	chain := []element{e}
 	for e.end() < end {
+		if len(chain) >= maxChain {
+			return nil
+		}
 		next, err := o.m.doc.parse(o.peek(e.end()), e.end())
 		if err != nil || !isLevel1(next.id) && next.id != idVoid || next.size == unknownSize {
 			return nil
@@ -491,7 +493,7 @@ func (o *opening) parseAll(ctx context.Context) error {
 		switch {
 		case !ok && id == idTracks, !ok && id == idInfo && !o.stuck:
 			return damaged("Segment/"+names[id], m.segment.offset, "there is none, or it lies behind more elements than are looked at")
-		case !ok:
+		case !ok, id == idChapters && e.size > maxChapters:
 			continue
 		case e.size > m.limits.Index || e.size == unknownSize:
 			return &formats.Error{Container: "webm", Element: "Segment/" + e.String(), Offset: e.offset,
