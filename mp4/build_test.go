@@ -75,6 +75,9 @@ func (t *testTrack) payload(i int) []byte {
 	for n := range out {
 		out[n] = byte(int(t.id)*31 + i*7 + n)
 	}
+	if len(out) >= 8 { // beyond 256 samples, too
+		be.PutUint32(out[4:], uint32(i)*2654435761)
+	}
 	return out
 }
 

@@ -86,8 +86,6 @@ func (f *file) readFront(ctx context.Context) (roots []*segmentIndex, first int6
 		switch typ {
 		case "", "moof", "mdat", "mfra":
 			return roots, at, nil
-		case "moov":
-			return nil, 0, unsupported("moov", at, "remux the file", "a second moov")
 		case "sidx":
 			if size > f.limits.Index {
 				return nil, 0, damaged("sidx", at, "%d bytes long", size)

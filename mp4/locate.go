@@ -157,7 +157,37 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 	if last-first >= maxFragments {
 		run.headEnd = first + 1
 	}
+	if err := x.ahead(ctx, run, to); err != nil {
+		return nil, err
+	}
 	return x.read(ctx, run)
+}
+
+// maxAhead is the most bytes of fragments that are read at once with their
+// moofs, rather than the moofs first.
+const maxAhead = 768 << 10
+
+// ahead reads the fragments of a run whole, up to a time in seconds, where that
+// is little: it saves the round trip for the moofs alone.
+func (x *indexed) ahead(ctx context.Context, run placeRun, to fragment.Time) error {
+	if run.headEnd != run.tailStart {
+		return nil
+	}
+	var requests []seek.Request
+	var total int64
+	for i, p := range run.index.places[run.from:run.end] {
+		r := seek.Range{Offset: p.start, Length: p.end - p.start}
+		if run.from+i == run.end-1 {
+			r.Length = int64(float64(r.Length) * run.index.share(run.end-1, to))
+			r.Length = min(max(r.Length, x.file.reader().guess), p.end-p.start)
+		}
+		if total += r.Length; total > maxAhead {
+			return nil
+		}
+		requests = append(requests, seek.Request{Range: r, Purpose: seek.Media, Note: "fragment"})
+	}
+	_, err := x.file.window.Read(ctx, requests...)
+	return err
 }
 
 // read reads the places of a run.
@@ -170,6 +200,12 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 	s := &spread{head: fragments, first: run.from == 0, last: run.end == len(run.index.places), run: run}
 	if len(fragments) == 0 {
 		return nil, damaged("", head[0].start, "no fragment where the index has one")
+	}
+	if run.from > 0 {
+		run.index.date(x.file.movie, fragments, run.from)
+	}
+	if run.headEnd < run.tailStart {
+		run.index.date(x.file.movie, fragments, run.tailStart)
 	}
 	if run.headEnd == run.tailStart {
 		return s, nil

@@ -127,6 +127,56 @@ func (x *placeIndex) main() []timed {
 	return out
 }
 
+// at returns when the media of a track, or of the main one, begins in a place.
+func (x *placeIndex) at(track uint32, place int) (fragment.Time, bool) {
+	for _, list := range [][]timed{x.times[track], x.main()} {
+		for _, t := range list {
+			if t.place == place {
+				return t.time, true
+			}
+		}
+	}
+	return fragment.Time{}, false
+}
+
+// share returns how much of a place comes before a time, somewhat too much
+// rather than too little: 1 is all.
+func (x *placeIndex) share(place int, to fragment.Time) float64 {
+	start, ok := x.at(0, place)
+	if !ok {
+		return 1
+	}
+	end, ok := x.at(0, place+1)
+	if !ok {
+		if end = x.end; !x.known {
+			return 1
+		}
+	}
+	length := end.Sub(start).Seconds()
+	if length <= 0 {
+		return 1
+	}
+	return min(1, max(0, to.Sub(start).Seconds()/length*1.1+0.05))
+}
+
+// date tells the first fragment in a place when it begins, by the index, if it
+// does not say so itself.
+func (x *placeIndex) date(m *movie, fragments []*moof, place int) {
+	for _, f := range fragments {
+		if f.box.off < x.places[place].start {
+			continue
+		}
+		for i := range f.trafs {
+			t := &f.trafs[i]
+			track := m.track(t.id)
+			if at, ok := x.at(t.id, place); ok && t.decode < 0 && track != nil && t.samples() > 0 {
+				t.decode = max(0, at.Round(track.timescale)-int64(t.runs[0].sample(0).offset))
+			}
+		}
+		return
+	}
+}
+
 // walker reads the fragments between two offsets.
 type walker struct {
 	at, end   int64

@@ -17,3 +17,9 @@ const Handful = 6
 // TenHours is the most bytes that ten seconds near the end of a ten-hour film
 // cost, whose moov is of 40 MB and more.
 const TenHours = 4 << 20
+
+// Fragmented MP4.
+const (
+	TripsFragments  = 3 // until the first media byte, with a sidx over the file or an mfra
+	RoundsFragments = 4 // of probes at most, where there is no index
+)

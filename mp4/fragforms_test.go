@@ -1,0 +1,322 @@
+package mp4_test
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/mp4"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// clipOf cuts an interval and reads the clip back with mp4ff.
+func clipOf(t *testing.T, o *opened, sel formats.Selection) (*formats.Plan, []isoTrack) {
+	t.Helper()
+	plan, path := o.cut(t, sel)
+	clip, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(moovOf(t, clip)), "mvex") {
+		return plan, isoFragments(t, clip)
+	}
+	return plan, isoTracks(t, clip)
+}
+
+// rereadClip cuts an interval and turns the clip into a progressive file for
+// mp4ff: neither that nor ffmpeg reads fragments with several runs of which only
+// the first tells where its data are.
+func rereadClip(t *testing.T, o *opened, sel formats.Selection) (*formats.Plan, []isoTrack) {
+	t.Helper()
+	plan, path := o.cut(t, sel)
+	again := between(0, -1)
+	again.Layout = mp4.Progressive
+	_, clip := clipOf(t, mustOpen(t, path), again)
+	return plan, clip
+}
+
+// probedClip is clipOf by ffprobe, for fragments that mp4ff does not read: those
+// whose offsets count from the end of the data before. The hashes are MD5 in
+// hexadecimal.
+func probedClip(t *testing.T, o *opened, sel formats.Selection) (*formats.Plan, []isoTrack) {
+	t.Helper()
+	tools.Need(t, "ffprobe")
+	plan, path := o.cut(t, sel)
+	out := make([]isoTrack, len(plan.Tracks))
+	for _, p := range oracle.Packets(t, path) {
+		s := isoSample{time: p.Time, end: p.End}
+		copy(s.hash[:], p.Hash[len(p.Hash)-32:])
+		out[p.Stream].samples = append(out[p.Stream].samples, s)
+	}
+	return plan, out
+}
+
+// expected returns the samples of a built track on the presentation's timeline.
+func expected(t *testTrack, gap int) []isoSample {
+	var out []isoSample
+	var at int64
+	var shift int64
+	if len(t.edits) > 0 {
+		shift = t.edits[0].mediaTime
+	}
+	for i, d := range t.durations {
+		if gap > 0 && i == len(t.sizes)/2 {
+			at += int64(gap) * int64(t.timescale)
+		}
+		offset := int64(0)
+		if t.offsets != nil {
+			offset = int64(t.offsets[i])
+		}
+		start := float64(at+offset-shift) / float64(t.timescale)
+		out = append(out, isoSample{start, start + float64(d)/float64(t.timescale), sha256.Sum256(t.payload(i))})
+		at += int64(d)
+	}
+	return out
+}
+
+// checkBuilt compares the samples of a clip with those that were built: all
+// that are presented in [a, b) are there, at their time, and no others are.
+func checkBuilt(t *testing.T, f *fragmentedFile, clip []isoTrack, a, b float64) {
+	t.Helper()
+	checkRead(t, f, clip, a, b, "")
+}
+
+// checkRead is checkBuilt of a clip that was read in another way: "probed" by
+// ffprobe, or "reread" by us, which leaves out what is not presented.
+func checkRead(t *testing.T, f *fragmentedFile, clip []isoTrack, a, b float64, how string) {
+	t.Helper()
+	const eps = 2e-3
+	if len(clip) != len(f.tracks) {
+		t.Fatalf("the clip has %d tracks, want %d", len(clip), len(f.tracks))
+	}
+	for n, track := range f.tracks {
+		have := map[[32]byte]isoSample{}
+		for _, s := range clip[n].samples {
+			have[s.hash] = s
+		}
+		wanted := 0
+		for i, s := range expected(track, f.form.gap) {
+			if s.time >= b-eps || s.end <= a+eps || how == "reread" && s.time < a-eps {
+				continue
+			}
+			if how == "probed" {
+				copy(s.hash[:], fmt.Sprintf("%x", md5.Sum(track.payload(i))))
+			}
+			got, ok := have[s.hash]
+			if !ok {
+				t.Errorf("track %d: sample %d at %.3f is missing", track.id, i, s.time)
+				return
+			}
+			if math.Abs(got.time-(s.time-a)) > eps {
+				t.Errorf("track %d: sample %d at %.3f is at %.3f of the clip", track.id, i, s.time, got.time)
+				return
+			}
+			if s.time >= a-eps {
+				wanted++
+			}
+		}
+		shown := 0
+		for _, s := range clip[n].samples {
+			if s.time >= -eps && s.time < b-a-eps {
+				shown++
+			}
+		}
+		if shown != wanted {
+			t.Errorf("track %d: %d samples begin in the clip's presentation, want %d", track.id, shown, wanted)
+		}
+	}
+}
+
+// between boxes that may stand between fragments.
+func boxesBetween() []byte {
+	out := mkbox("styp", []byte("msdh"), u32(0), []byte("msdh"))
+	out = append(out, mkbox("emsg", u32(0), []byte("urn:x\x00\x00"), u32(1000, 0, 0, 1), []byte("event"))...)
+	out = append(out, mkbox("prft", u32(1<<24, 1), make([]byte, 16))...)
+	out = append(out, mkbox("ssix", u32(0, 0))...)
+	return append(out, mkbox("free", make([]byte, 9))...)
+}
+
+// TestFragmentForms cuts the same media out of fragmented files that say the
+// same in different ways, with every kind of index.
+func TestFragmentForms(t *testing.T) {
+	forms := map[string]fragmentForm{
+		"plain":           {},
+		"absolute":        {absolute: true},
+		"relative":        {relative: true},
+		"old times":       {oldTimes: true},
+		"three runs":      {runs: 3},
+		"one moof each":   {apart: true},
+		"others between":  {between: boxesBetween()},
+		"empty fragment":  {empty: true},
+		"endless mdat":    {endless: true},
+		"two moovs":       {secondHdr: true},
+		"a gap":           {gap: 3},
+		"absolute, three": {absolute: true, runs: 3, apart: true},
+	}
+	indices := map[indexForm]formats.Index{
+		flatIndex: mp4.Sidx, wideIndex: mp4.Sidx, trackIndex: mp4.Sidx, treeIndex: mp4.Sidx, chainIndex: mp4.Sidx,
+		seriesIndex: mp4.None, eachIndex: mp4.None, tailIndex: mp4.Mfra, wideTail: mp4.Mfra, noIndex: mp4.None,
+	}
+	for formName, form := range forms {
+		for index, kind := range indices {
+			t.Run(formName+" "+string(index), func(t *testing.T) {
+				if form.endless && (index == tailIndex || index == wideTail) {
+					t.Skip("nothing can follow a box to the end of the file")
+				}
+				f := &fragmentedFile{tracks: []*testTrack{reordered(), tone()}, index: index, form: form}
+				f.tracks[0].edits = []testEdit{{duration: 0, mediaTime: 100}}
+				o := openBuilt(t, f.build())
+				if got := o.Info().Index; got != kind {
+					t.Errorf("the index is %s, want %s", got, kind)
+				}
+				for _, i := range []interval{{4.55, 6.03}, {0, 1.2}, {2.95, 7.05}, {8.7, 9.6}} {
+					for _, layout := range []formats.Layout{"", mp4.Fragmented} {
+						sel := between(i.a, i.b)
+						sel.Layout = layout
+						read, how := clipOf, ""
+						switch {
+						case kind != mp4.None:
+						case form.relative:
+							read, how = probedClip, "probed"
+						case form.runs > 1:
+							read, how = rereadClip, "reread"
+						}
+						plan, clip := read(t, o, sel)
+						checkRead(t, f, clip, i.a, i.b, how)
+						if t.Failed() {
+							t.Fatalf("%v, layout %q: %v", i, layout, plan.Parts)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestUntimed cuts files whose fragments do not say when they begin.
+func TestUntimed(t *testing.T) {
+	for _, index := range []indexForm{flatIndex, tailIndex, noIndex} {
+		t.Run(string(index), func(t *testing.T) {
+			f := &fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: index, form: fragmentForm{untimed: true}}
+			o := openBuilt(t, f.build())
+			_, clip := clipOf(t, o, between(4.55, 6.03))
+			checkBuilt(t, f, clip, 4.55, 6.03)
+		})
+	}
+}
+
+// manyFragments is a film of so many fragments of one second, each of some size.
+func manyFragments(seconds int, index indexForm) *fragmentedFile {
+	video := &testTrack{id: 1, handler: "vide", durations: repeat(uint32(100), 10*seconds)}
+	sound := &testTrack{id: 2, durations: repeat(uint32(50), 20*seconds)}
+	var r numbers = 3
+	for i := range video.durations {
+		video.sizes = append(video.sizes, uint32(2000+r.below(1000)))
+		if i%10 == 0 {
+			video.sync = append(video.sync, uint32(i+1))
+			video.sizes[i] *= 8
+		}
+	}
+	for range sound.durations {
+		sound.sizes = append(sound.sizes, uint32(150+r.below(100)))
+	}
+	return &fragmentedFile{tracks: []*testTrack{video, sound}, index: index, limit: 50}
+}
+
+// TestManyFragments takes more fragments than are looked at: those in the middle
+// pass on unread, in every layout.
+func TestManyFragments(t *testing.T) {
+	for _, index := range []indexForm{flatIndex, treeIndex, chainIndex, tailIndex, noIndex} {
+		for _, absolute := range []bool{false, true} {
+			f := manyFragments(120, index)
+			f.form.absolute = absolute
+			o := openBuilt(t, f.build())
+			for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
+				sel := between(10.55, 110.03)
+				sel.Timeline = timeline
+				plan, clip := clipOf(t, o, sel)
+				a := 10.55
+				if timeline == formats.Original {
+					for _, c := range clip { // times are the original's
+						for n := range c.samples {
+							c.samples[n].time -= a
+						}
+					}
+				}
+				checkBuilt(t, f, clip, a, 110.03)
+				rewritten := 0
+				for _, p := range plan.Parts {
+					if p.Rewrite != nil {
+						rewritten++
+					}
+				}
+				if rewritten == 0 || rewritten > 8 {
+					t.Errorf("%s: %d parts are passed on, want a few", index, rewritten)
+				}
+				sel.Layout = mp4.Progressive
+				if _, err := o.Plan(t.Context(), sel); !errors.Is(err, formats.ErrUnsupported) {
+					t.Errorf("%s, progressive: %v, want it refused by name", index, err)
+				}
+			}
+		}
+	}
+}
+
+// TestFragmentCost asserts what it takes to read an interval of a fragmented
+// file, for each kind of index: requests, dependent round trips, bytes.
+func TestFragmentCost(t *testing.T) {
+	tests := []struct {
+		index    indexForm
+		trips    int
+		requests int
+		probes   int64 // bytes
+	}{
+		{flatIndex, budget.TripsFragments, 8, 0},
+		{trackIndex, budget.TripsFragments, 8, 0},
+		{tailIndex, budget.TripsFragments, 8, 0},
+		{treeIndex, budget.TripsFragments + 1, 10, 0},
+		{noIndex, 1 + budget.RoundsFragments, 30, budget.RoundsFragments * 4 * 64 << 10},
+		{eachIndex, 1 + budget.RoundsFragments, 30, budget.RoundsFragments * 4 * 64 << 10},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.index), func(t *testing.T) {
+			source := seektest.New(manyFragments(300, tt.index).build())
+			source.Latency = 3 * time.Millisecond
+			o, err := open(t, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, _ := o.cut(t, between(200.55, 206.03))
+			got := o.totals.Transfer()
+			t.Logf("%d bytes in %d requests, %d round trips to the first media byte; needed %d", got.Bytes, got.Requests, got.FirstMediaTrips, plan.Needed)
+			if got.FirstMediaTrips > tt.trips || got.FirstMediaTrips == 0 {
+				t.Errorf("%d round trips to the first media byte, want 1 to %d: %v", got.FirstMediaTrips, tt.trips, o.source.Ranges())
+			}
+			if got.Requests > tt.requests {
+				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.source.Ranges())
+			}
+			if most := budget.Bytes(plan.Needed) + tt.probes; got.Bytes > most {
+				t.Errorf("%d bytes, want at most %d", got.Bytes, most)
+			}
+			totals := &seek.Totals{}
+			o.source.Observer = totals
+			o.cut(t, between(120.05, 123.5))
+			if again := totals.Transfer(); again.FirstMediaTrips > 1+budget.RoundsFragments {
+				t.Errorf("another interval: %d round trips", again.FirstMediaTrips)
+			} else {
+				t.Logf("another interval: %d round trips, %d bytes", again.FirstMediaTrips, again.Bytes)
+			}
+		})
+	}
+}
