@@ -99,6 +99,8 @@ type cut struct {
 	// interval's beginning is shown from there on, in every player.
 	trimStart, trimEnd int64
 
+	holed    bool              // between its samples lie unread ones
+	behind   int64             // the first sample behind those
 	want     fragment.Interval // on the track's own timeline
 	base     int64             // decode time that is 0 in a fragmented clip, in the track's timescale
 	original bool              // but there 0 is 0

@@ -194,6 +194,10 @@ func TestFragmentForms(t *testing.T) {
 						}
 						plan, clip := read(t, o, sel)
 						checkRead(t, f, clip, i.a, i.b, how)
+						if len(plan.Parts) > 0 && how == "" && (layout == mp4.Fragmented || kind == mp4.None) {
+							_, clip = rereadClip(t, o, sel) // its index and edits say the same
+							checkRead(t, f, clip, i.a, i.b, "reread")
+						}
 						if t.Failed() {
 							t.Fatalf("%v, layout %q: %v", i, layout, plan.Parts)
 						}

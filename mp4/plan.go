@@ -130,6 +130,9 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 		cut.pieces = []piece{{start: want.Start, end: want.End, from: from, to: to}}
 	}
 	cut.want, cut.base, cut.original = want, from, c.original
+	if v.hole != nil && v.hole.before > 0 {
+		cut.holed, cut.behind = true, v.spans[t.id][v.hole.before-1].to
+	}
 	if n := len(cut.ranges); n > 0 && (v.hole == nil || v.beforeHole(t, cut.ranges[0].from)) {
 		cut.base = t.tables.decode(cut.ranges[0].from)
 		if c.fragmented { // fragments have no place for samples left out

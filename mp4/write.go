@@ -276,6 +276,9 @@ func (c *cut) fromFirstPicture(p piece) piece {
 	}
 	tables := c.track.tables
 	at, sample := tables.firstPresented(p.samples, ceilDiv(p.from, c.refine))
+	if c.holed && sample >= c.behind {
+		return p // the first one is among what was not read
+	}
 	first := at * c.refine
 	if first > p.from && !tables.all && tables.isSync(sample) {
 		first--
