@@ -174,7 +174,13 @@ func (t *packedCut) ends(ctx context.Context, i int, start, end *fragment.Time) 
 			before = append(before, mark{at, sample})
 			from, fromSample = at+f.Size, sample+f.Samples
 		}
-		if i == t.last && x.start+p.length(sample) >= b {
+		// Without a timestamp the place of a frame is known to about a frame: some
+		// writers count the one that only describes the file.
+		unsure := time.Duration(0)
+		if p.timestamp < 0 {
+			unsure = p.length(f.Samples)
+		}
+		if i == t.last && x.start+p.length(sample) >= b+unsure {
 			to, toSample = at, sample
 			break
 		}
