@@ -50,7 +50,7 @@ func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
 	m.mu.Lock()
 	list := s.list
 	m.mu.Unlock()
-	c := &cut{m: m, s: s, list: list.media, base: list, interval: i, pieces: map[int]*piece{}, infos: map[string]*seek.Info{}, plans: map[*initSection]*piece{}}
+	c := m.cutOf(s, list, i)
 	c.interval = i.Clamp(segments.Time(c.list.duration()))
 	if c.list.growing() && (i.Open || segments.Time(c.list.duration()).Less(i.End)) {
 		c.warn("the stream is live: this is what is published of %s so far", i)
@@ -61,6 +61,11 @@ func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
 	}
 	c.first, c.last = first, end-1
 	return c, nil
+}
+
+// cutOf returns a cut of a playlist with nothing selected.
+func (m *Medium) cutOf(s *stream, list *playlist, i fragment.Interval) *cut {
+	return &cut{m: m, s: s, list: list.media, base: list, interval: i, pieces: map[int]*piece{}, infos: map[string]*seek.Info{}, plans: map[*initSection]*piece{}}
 }
 
 // bounds are those of a segment on the timeline.

@@ -2,7 +2,32 @@ package hls
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"iter"
 	"time"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/mpegts"
+	"github.com/mediafrag/mediafrag/internal/segments"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// ErrExpired: a segment of the interval has left a live playlist before it was
+// fetched.
+var ErrExpired = errors.New("the segment has left the live window")
+
+// Limits on following a live playlist.
+const (
+	// mostStale is how many reloads in a row may bring nothing new.
+	mostStale = 20
+	// mostLate is how often a segment is asked for that the playlist names and
+	// the origin does not have yet.
+	mostLate = 4
+	// shortestTarget is the least target duration that is believed: it is what
+	// reloads are paced by.
+	shortestTarget = time.Second
 )
 
 // clock is what the pace of reloading goes by.
@@ -26,4 +51,342 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+var (
+	_ formats.Live     = (*Medium)(nil)
+	_ formats.Packager = (*Medium)(nil)
+	_ formats.Trimmer  = (*Medium)(nil)
+	_ seek.Opener      = (*Medium)(nil)
+)
+
+// Parts yields the parts of a selection as they are published, until its end has
+// been or the stream ends. Transport streams and packed audio come segment by
+// segment; what has to be joined from several streams, or has an index that
+// tells of all of it, comes when its end has been published.
+//
+// A segment that leaves the playlist before it was fetched is [ErrExpired].
+func (m *Medium) Parts(ctx context.Context, s formats.Selection) iter.Seq2[seek.Part, error] {
+	return func(yield func(seek.Part, error) bool) {
+		f := follower{m: m, selection: s, yield: yield}
+		if err := f.follow(ctx); err != nil {
+			yield(seek.Part{}, err)
+		}
+	}
+}
+
+// follower delivers one selection of a live stream.
+type follower struct {
+	m         *Medium
+	selection formats.Selection
+	yield     func(seek.Part, error) bool
+	stream    *stream
+	loaded    time.Time // when the last load began
+	stale     int       // reloads in a row that brought nothing new
+
+	next      int64 // the media sequence number to deliver, once begun
+	begun     bool
+	section   *initSection
+	container string
+	zero      int64 // of the first stretch's clock, at time 0 of the timeline
+	run       int64 // the stretch in hand
+	shift     int64 // of its clock
+}
+
+func (f *follower) follow(ctx context.Context) error {
+	streams, _, err := f.m.selected(f.selection)
+	if err != nil {
+		return err
+	}
+	f.stream = streams[0]
+	f.loaded = f.m.clock.Now()
+	if err := f.m.load(ctx, f.stream); err != nil {
+		return err
+	}
+	if !f.m.media(f.stream).growing() {
+		return f.plan(ctx)
+	}
+	for {
+		list := f.m.media(f.stream)
+		switch {
+		case len(streams) > 1 || f.indexed(list):
+			if f.published(list) {
+				return f.plan(ctx)
+			}
+		default:
+			done, err := f.deliver(ctx, list)
+			if done || err != nil {
+				return err
+			}
+		}
+		if err := f.reload(ctx, streams); err != nil {
+			return err
+		}
+	}
+}
+
+// indexed reports whether a clip of the stream's segments has an index of all of
+// them.
+func (f *follower) indexed(list *media) bool {
+	if len(list.segments) == 0 {
+		return false
+	}
+	init := list.segments[len(list.segments)-1].init
+	return init != nil && init.uri != ""
+}
+
+// published reports whether the end of the selection has been published.
+func (f *follower) published(list *media) bool {
+	i := f.selection.Interval
+	return !list.growing() || !i.Open && !segments.Time(list.duration()).Less(i.End)
+}
+
+// plan yields the parts of a plan of what is published.
+func (f *follower) plan(ctx context.Context) error {
+	list := f.m.media(f.stream)
+	if len(list.segments) > 0 && f.selection.Interval.Start.Less(segments.Time(list.segments[0].start)) && list.segments[0].start > 0 {
+		return f.expired(list)
+	}
+	p, err := f.m.Plan(ctx, f.selection)
+	if err != nil {
+		return err
+	}
+	for _, part := range p.Parts {
+		if !f.yield(part, nil) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (f *follower) expired(list *media) error {
+	first := list.segments[0]
+	return fmt.Errorf("%w: the interval %s begins before the playlist, which has segments from %s s on", ErrExpired, f.selection.Interval, segments.Time(first.start))
+}
+
+// deliver yields what the playlist has of the selection. Done is set when its
+// end has come, or nobody wants more.
+func (f *follower) deliver(ctx context.Context, list *media) (done bool, err error) {
+	interval := f.selection.Interval
+	first, end := segments.Overlap(len(list.segments), list.bounds, interval)
+	if !f.begun {
+		if len(list.segments) > 0 && interval.Start.Less(segments.Time(list.segments[0].start)) && list.segments[0].start > 0 {
+			return true, f.expired(list)
+		}
+		if first == end {
+			if !list.growing() {
+				return true, &formats.PastEndError{Start: interval.Start, Duration: segments.Time(list.duration())}
+			}
+			return false, nil
+		}
+	} else {
+		if len(list.segments) > 0 && f.next < list.segments[0].sequence {
+			return true, fmt.Errorf("%w: number %d of the interval %s; the playlist begins with %d", ErrExpired, f.next, interval, list.segments[0].sequence)
+		}
+		for first = 0; first < len(list.segments) && list.segments[first].sequence < f.next; first++ {
+		}
+	}
+	for i := first; i < end; i++ {
+		f.begun, f.next = true, list.segments[i].sequence+1
+		if list.segments[i].gap {
+			continue
+		}
+		more, err := f.segment(ctx, list, i)
+		if err != nil || !more {
+			return true, err
+		}
+	}
+	return f.published(list), nil
+}
+
+// segment yields one segment, once the origin has it.
+func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, err error) {
+	f.m.mu.Lock()
+	base := f.stream.list
+	f.m.mu.Unlock()
+	now := *base
+	now.media = list
+	c := f.m.cutOf(f.stream, &now, f.selection.Interval)
+	c.first, c.last = i, i
+	for late := 0; ; late++ {
+		if _, err = c.read(ctx, i); err == nil || late == mostLate || !errors.Is(err, seek.ErrNotFound) {
+			break
+		}
+		if err := f.m.clock.Sleep(ctx, f.pace(list)/2); err != nil {
+			return false, err
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	s := &list.segments[i]
+	r := Rewriter{}
+	if f.container == "" {
+		f.container = containerOf(c.pieces[i].data)
+		f.run = s.discontinuity
+		if f.zero, err = zeroOfTS(c, i); err != nil {
+			return false, err
+		}
+	} else if got := containerOf(c.pieces[i].data); got != f.container {
+		return false, notWhatItShould(f.container, c.pieces[i].data)
+	}
+	if s.discontinuity != f.run {
+		f.run = s.discontinuity
+		zero, err := zeroOfTS(c, i)
+		if err != nil {
+			return false, err
+		}
+		f.shift = f.zero - zero
+	}
+	switch f.container {
+	case transportStream:
+		r.Shift = f.shift
+	case packedAudio:
+		r.StripID3 = true
+	default:
+		return false, unsupported("segment", "a live stream of "+orUnknown(f.container)+" has no one file", "-o FOLDER/ writes a playlist with its segments")
+	}
+	part, err := c.part(i, r)
+	if err != nil {
+		return false, err
+	}
+	if r.StripID3 {
+		part.Size = -1
+	}
+	return f.yield(part, nil), nil
+}
+
+func orUnknown(container string) string {
+	if container == "" {
+		return "an unknown container"
+	}
+	return container
+}
+
+// zeroOfTS returns the timestamp of a transport stream at time 0 of the
+// timeline, by one of its segments; 0 for other containers.
+func zeroOfTS(c *cut, i int) (int64, error) {
+	if containerOf(c.pieces[i].data) != transportStream {
+		return 0, nil
+	}
+	s := &c.list.segments[i]
+	scan, err := mpegts.Scan(c.pieces[i].data, ticks(s.start))
+	if err != nil || scan.Lead() == nil {
+		return 0, err
+	}
+	return scan.Lead().First - ticks(s.start), nil
+}
+
+// pace is how long to wait between two loads of the playlist (RFC 8216 section
+// 6.3.4): the target duration, or half of it where nothing was new.
+func (f *follower) pace(list *media) time.Duration {
+	target := max(list.target, shortestTarget)
+	if f.stale > 0 {
+		return target / 2
+	}
+	return target
+}
+
+// reload waits until it is time, and loads the playlists again.
+func (f *follower) reload(ctx context.Context, streams []*stream) error {
+	list := f.m.media(f.stream)
+	wait := f.loaded.Add(f.pace(list)).Sub(f.m.clock.Now())
+	if err := f.m.clock.Sleep(ctx, max(0, wait)); err != nil {
+		return err
+	}
+	f.loaded = f.m.clock.Now()
+	fresh := false
+	for _, s := range streams {
+		news, err := f.m.reload(ctx, s)
+		if err != nil {
+			return err
+		}
+		fresh = fresh || news
+	}
+	if f.stale++; fresh {
+		f.stale = 0
+	}
+	if f.stale > mostStale {
+		return fmt.Errorf("%w: the live playlist has brought nothing new for %d reloads, and the interval %s has not been published", seek.ErrUnavailable, f.stale, f.selection.Interval)
+	}
+	return nil
+}
+
+// reload loads the playlist of a stream again, from another host where the first
+// fails, and keeps its segments' places on the timeline. Fresh reports whether it
+// brought anything new.
+func (m *Medium) reload(ctx context.Context, s *stream) (fresh bool, err error) {
+	var p *playlist
+	var first error
+	for _, name := range s.names {
+		if p, err = m.fetchPlaylist(ctx, name, s.id); err == nil || ctx.Err() != nil {
+			break
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	switch {
+	case p == nil && first != nil:
+		return false, first
+	case p == nil:
+		return false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := s.list.media
+	if err := p.media.follow(old); err != nil {
+		return false, err
+	}
+	fresh = p.media.ended != old.ended || len(p.media.segments) > 0 && (len(old.segments) == 0 ||
+		p.media.segments[len(p.media.segments)-1].sequence > old.segments[len(old.segments)-1].sequence)
+	s.list = p
+	return fresh, nil
+}
+
+// follow places the segments of a playlist on the timeline of the one that it
+// replaces, and fills in those that a delta update leaves out.
+func (m *media) follow(old *media) error {
+	if len(old.segments) == 0 || len(m.segments) == 0 {
+		return nil
+	}
+	if m.skipped > 0 {
+		var kept []segment
+		for _, s := range old.segments {
+			if s.sequence >= m.sequence && s.sequence < m.sequence+m.skipped {
+				kept = append(kept, s)
+			}
+		}
+		if int64(len(kept)) < m.skipped {
+			return damaged("EXT-X-SKIP", -1, "a delta update leaves out segments that were never named")
+		}
+		m.segments, m.skipped = append(kept, m.segments...), 0
+		m.string(kept[0].start)
+		return nil
+	}
+	first, last := m.segments[0].sequence, old.segments[len(old.segments)-1]
+	switch {
+	case first > last.sequence: // segments were missed: each is taken for as long as the longest
+		m.string(last.end() + time.Duration(min(first-last.sequence-1, 1<<20))*max(m.target, shortestTarget))
+	case first >= old.segments[0].sequence:
+		m.string(old.segments[first-old.segments[0].sequence].start)
+	default:
+		return damaged("EXT-X-MEDIA-SEQUENCE", -1, "the live playlist has gone back: it has been started anew")
+	}
+	return nil
+}
+
+// string puts the segments one after the other, from a time on.
+func (m *media) string(start time.Duration) {
+	for i := range m.segments {
+		m.segments[i].start = start
+		start = m.segments[i].end()
+	}
+}
+
+// Before returns the interval of the last so many seconds that are published,
+// for times that are counted back from there.
+func (m *Medium) Before(seconds fragment.Time) fragment.Interval {
+	end := m.Published()
+	return fragment.Between(end.Sub(seconds).Max(fragment.Time{}), end)
 }
