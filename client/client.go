@@ -51,6 +51,9 @@ type Client struct {
 	// Variant names which of several forms of the same content is read, such as
 	// "720p", "1500000" (bits a second), a codec or a name. "" is the best.
 	Variant string
+	// AllowPrivate lets a manifest from a public address name resources on
+	// private networks and this machine. One that comes from there may anyway.
+	AllowPrivate bool
 	// Growing says that resources may grow while they are read: a larger size
 	// or a newer validator is no change.
 	Growing bool
@@ -116,7 +119,7 @@ func (c *Client) Open(ctx context.Context, uri string) (*Resource, error) {
 // open opens a resource by its name, without fragment.
 func (c *Client) open(ctx context.Context, name string) (*Resource, error) {
 	s := secretsOf(name, c.Header)
-	source, err := c.openSource(ctx, name, s)
+	source, err := c.openSource(ctx, name, s, false)
 	if err != nil {
 		return nil, err
 	}

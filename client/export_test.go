@@ -11,7 +11,7 @@ import (
 
 // OpenSource opens a resource by its name, as Open does.
 func (c *Client) OpenSource(ctx context.Context, name string) (seek.Source, error) {
-	return c.openSource(ctx, name, secretsOf(name, c.Header))
+	return c.openSource(ctx, name, secretsOf(name, c.Header), false)
 }
 
 // Hurry makes the waits between attempts as short as can be.

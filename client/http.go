@@ -21,6 +21,8 @@ type httpSource struct {
 	web     *web
 	origin  *url.URL // as it was opened, without user information
 	secrets secrets
+	// barPrivate bars redirects to private addresses.
+	barPrivate bool
 
 	mu       sync.Mutex
 	target   *url.URL   // where redirects led, nil where there were none
@@ -33,8 +35,9 @@ type httpSource struct {
 var _ seek.Source = (*httpSource)(nil)
 
 // newHTTPSource returns the Source of uri. Its requests carry what s lets their
-// hosts see, and the user information of uri.
-func (w *web) newHTTPSource(uri string, s secrets) (*httpSource, error) {
+// hosts see, and the user information of uri. BarPrivate bars redirects to
+// private addresses.
+func (w *web) newHTTPSource(uri string, s secrets, barPrivate bool) (*httpSource, error) {
 	u, err := url.Parse(uri)
 	if err != nil { // its text repeats the URI
 		return nil, &StatusError{URL: Redact(uri), Range: whole, Err: seek.ErrNotFound, Problem: "not a valid URI"}
@@ -47,7 +50,7 @@ func (w *web) newHTTPSource(uri string, s secrets) (*httpSource, error) {
 	}
 	origin := *u
 	origin.User, origin.Fragment, origin.RawFragment = nil, "", ""
-	return &httpSource{web: w, origin: &origin, secrets: s}, nil
+	return &httpSource{web: w, origin: &origin, secrets: s, barPrivate: barPrivate}, nil
 }
 
 // Open sends a request and returns when the server has answered it usefully.

@@ -45,7 +45,7 @@ func (s *httpSource) follow(ctx context.Context, target *url.URL, r seek.Range, 
 		if err != nil { // watch lets none such through
 			return nil, at, bare(err)
 		}
-		if problem := s.barred(at, next); problem != "" {
+		if problem := s.barred(ctx, at, next); problem != "" {
 			return nil, at, s.unfollowed(resp.StatusCode, at, r, problem)
 		}
 		if via = append(via, req); len(via) > maxRedirects {
@@ -115,7 +115,7 @@ func redirects(resp *http.Response) bool {
 }
 
 // barred says why a redirect is not followed, "" where it is.
-func (s *httpSource) barred(from, to *url.URL) string {
+func (s *httpSource) barred(ctx context.Context, from, to *url.URL) string {
 	switch {
 	case to.Scheme != "http" && to.Scheme != "https":
 		return fmt.Sprintf("it redirects to a %q URI", to.Scheme)
@@ -123,6 +123,8 @@ func (s *httpSource) barred(from, to *url.URL) string {
 		return "it redirects to no host"
 	case from.Scheme == "https" && to.Scheme == "http" && s.secrets.inPlay(from):
 		return "it redirects from https to http, which is not followed where credentials were given"
+	case s.barPrivate && private(ctx, to.Hostname()):
+		return "it redirects to a private network, from where a public address must not lead"
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,14 +48,14 @@ func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }
 
 // openSource opens a resource by its name, without fragment. Over HTTP, s is sent
 // to the hosts that may see it.
-func (c *Client) openSource(ctx context.Context, name string, s secrets) (seek.Source, error) {
+func (c *Client) openSource(ctx context.Context, name string, s secrets, barPrivate bool) (seek.Source, error) {
 	kind := scheme(name)
 	if o := c.Openers[kind]; o != nil && kind != "" {
 		return o.OpenSource(ctx, name)
 	}
 	switch {
 	case isWeb(kind):
-		return c.web().newHTTPSource(name, s)
+		return c.web().newHTTPSource(name, s, barPrivate)
 	case kind == "file":
 		path, err := filePath(name)
 		if err != nil {
@@ -75,8 +76,9 @@ type sources struct {
 	secrets secrets
 	window  *seek.Window // of the Resource itself
 
-	mu   sync.Mutex
-	open map[string]seek.Source
+	mu      sync.Mutex
+	open    map[string]seek.Source
+	private map[string]bool // of hosts, as far as was found out
 }
 
 var _ seek.Opener = (*sources)(nil)
@@ -84,39 +86,105 @@ var _ seek.Opener = (*sources)(nil)
 // OpenSource returns the Source of a name. The Resource's own name is its
 // Window, which serves from memory what the index was read from.
 func (s *sources) OpenSource(ctx context.Context, name string) (seek.Source, error) {
+	again := func(ctx context.Context) (seek.Source, error) {
+		return s.client.openSource(ctx, name, s.secrets, s.barPrivate(ctx))
+	}
 	if name == s.origin || name == s.window.Info().Name {
-		return s.window, nil
+		return rereading{s.window, again}, nil
 	}
 	s.mu.Lock()
 	source := s.open[name]
 	s.mu.Unlock()
 	if source != nil {
-		return source, nil
+		return rereading{source, again}, nil
 	}
-	if err := s.mayName(name); err != nil {
+	if err := s.mayName(ctx, name); err != nil {
 		return nil, err
 	}
-	source, err := s.client.openSource(ctx, name, s.secrets)
+	source, err := again(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first := s.open[name]; first != nil { // opened by another goroutine meanwhile
-		return first, nil
+		source = first
 	}
 	s.open[name] = source
-	return source, nil
+	return rereading{source, again}, nil
+}
+
+// rereading is a Source of one version, but for playlists: those are there to be
+// read again, and change.
+type rereading struct {
+	seek.Source
+	again func(context.Context) (seek.Source, error)
+}
+
+// Open opens a range, of a playlist the one that is there now.
+func (s rereading) Open(ctx context.Context, r seek.Request) (*seek.Body, error) {
+	if r.Purpose != seek.Playlist {
+		return s.Source.Open(ctx, r)
+	}
+	now, err := s.again(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return now.Open(ctx, r)
+}
+
+// barPrivate reports whether the resource must not lead to private addresses:
+// it has come from a public one, and the caller has not allowed it.
+func (s *sources) barPrivate(ctx context.Context) bool {
+	if s.client.AllowPrivate || !isWeb(s.kind(s.origin)) {
+		return false
+	}
+	return !s.isPrivate(ctx, s.origin) && !s.isPrivate(ctx, s.window.Info().Name)
+}
+
+// home reports whether a URI is on the host of the resource itself.
+func (s *sources) home(name string) bool {
+	u, err := url.Parse(name)
+	from, err2 := url.Parse(s.origin)
+	return err == nil && err2 == nil && sameHost(from, u)
+}
+
+// isPrivate reports whether a URI's host is on a private network.
+func (s *sources) isPrivate(ctx context.Context, uri string) bool {
+	u, err := url.Parse(uri)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	s.mu.Lock()
+	is, known := s.private[u.Hostname()]
+	s.mu.Unlock()
+	if known {
+		return is
+	}
+	is = private(ctx, u.Hostname())
+	if ctx.Err() != nil {
+		return is
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.private == nil {
+		s.private = map[string]bool{}
+	}
+	s.private[u.Hostname()] = is
+	return is
 }
 
 // mayName fails where a resource must not lead to another one: what comes over
 // the network never reaches local files, nor stores of another kind that the
-// caller has opened to the client; a local manifest reaches local files only in
-// its own directory and below.
-func (s *sources) mayName(name string) error {
+// caller has opened to the client, nor from a public address a private one; a
+// local manifest reaches local files only in its own directory and below.
+func (s *sources) mayName(ctx context.Context, name string) error {
 	from, to := s.kind(s.origin), s.kind(name)
 	switch {
 	case isWeb(to):
+		if !s.home(name) && s.isPrivate(ctx, name) && s.barPrivate(ctx) {
+			return fmt.Errorf("%w: %s must not lead to %s, which is on a private network; open that by itself, or allow it", seek.ErrForbidden, Redact(s.origin), Redact(name))
+		}
 		return nil
 	case to != from:
 		return fmt.Errorf("%w: %s must not lead to %s; open that by itself", seek.ErrForbidden, Redact(s.origin), Redact(name))

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -22,6 +23,8 @@ type Resource struct {
 	mu     sync.Mutex
 	closed bool
 	clips  map[*Clip]struct{} // those that are not closed
+	// sequences are all that were followed.
+	sequences []*seek.Sequence
 }
 
 // SourceInfo says what is known of the resource itself: name, type, validator, size.
@@ -78,6 +81,25 @@ func (r *Resource) Deliver(ctx context.Context, p *formats.Plan) *Clip {
 	return clip
 }
 
+// Follow delivers a selection of a medium that is [formats.Live] as it comes, and
+// ends when the selection's end has come. It can be read until ctx ends. A medium
+// of another kind is [formats.ErrUnsupported].
+func (r *Resource) Follow(ctx context.Context, s formats.Selection) (*seek.Sequence, error) {
+	live, ok := r.Media.(formats.Live)
+	if !ok {
+		return nil, fmt.Errorf("following %s: %w: it is not live", Redact(r.sources.origin), formats.ErrUnsupported)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, fmt.Errorf("following %s: %w", Redact(r.sources.origin), seek.ErrClosed)
+	}
+	parts := func(ctx context.Context) iter.Seq2[seek.Part, error] { return live.Parts(ctx, s) }
+	q := seek.NewSequence(ctx, parts, r.opener(), r.client.Parallel)
+	r.sequences = append(r.sequences, q)
+	return q, nil
+}
+
 // opener opens what plans name: the medium itself where it is one.
 func (r *Resource) opener() seek.Opener {
 	if o, ok := r.Media.(seek.Opener); ok {
@@ -97,9 +119,12 @@ func (r *Resource) isClosed() bool {
 func (r *Resource) Close() error {
 	r.mu.Lock()
 	r.closed = true
-	clips := r.clips
-	r.clips = nil
+	clips, sequences := r.clips, r.sequences
+	r.clips, r.sequences = nil, nil
 	r.mu.Unlock()
+	for _, q := range sequences {
+		q.Close()
+	}
 	for c := range clips {
 		c.Reader.Close()
 	}
