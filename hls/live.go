@@ -98,13 +98,18 @@ func (f *follower) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.stream = streams[0]
-	f.loaded = f.m.clock.Now()
+	f.stream, f.loaded = streams[0], f.m.opened
 	if err := f.m.load(ctx, f.stream); err != nil {
 		return err
 	}
-	if !f.m.media(f.stream).growing() {
+	list := f.m.media(f.stream)
+	if !list.growing() {
 		return f.plan(ctx)
+	}
+	if f.m.clock.Now().Sub(f.loaded) > f.pace(list) { // what was loaded is old
+		if err := f.reload(ctx, streams); err != nil {
+			return err
+		}
 	}
 	for {
 		list := f.m.media(f.stream)
@@ -216,6 +221,9 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 			return false, err
 		}
 	}
+	if errors.Is(err, seek.ErrNotFound) {
+		return false, f.gone(ctx, list, i, err)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -254,6 +262,19 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 		part.Size = -1
 	}
 	return f.yield(part, nil), nil
+}
+
+// gone tells of a segment that the origin does not have: whether it has left the
+// playlist.
+func (f *follower) gone(ctx context.Context, list *media, i int, err error) error {
+	if _, again := f.m.reload(ctx, f.stream); again != nil {
+		return err
+	}
+	now := f.m.media(f.stream)
+	if len(now.segments) > 0 && list.segments[i].sequence < now.segments[0].sequence {
+		return fmt.Errorf("%w: number %d of the interval %s: %w", ErrExpired, list.segments[i].sequence, f.selection.Interval, err)
+	}
+	return err
 }
 
 func orUnknown(container string) string {

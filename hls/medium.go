@@ -25,6 +25,7 @@ type Medium struct {
 	name   string // of the playlist that was opened
 	loader *loader
 	clock  clock
+	opened time.Time
 
 	vars    variables
 	master  *master
@@ -49,6 +50,7 @@ type stream struct {
 
 func newMedium(env formats.Env, name string) *Medium {
 	m := &Medium{env: env, name: name, vars: variables{}, clock: systemClock{}}
+	m.opened = m.clock.Now()
 	m.loader = &loader{open: env.Opener, limit: maxHeld, mirror: m.mirrors}
 	return m
 }

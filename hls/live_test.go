@@ -1,0 +1,299 @@
+package hls_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/hls"
+	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+const segmentSeconds = 4
+
+// liveOrigin is a server with a live playlist of ten segments: one more every
+// four seconds of its clock.
+type liveOrigin struct {
+	dir, init, ext string
+	window         int // segments in the playlist; 0: all that were
+	now            func() time.Time
+	start          time.Time
+	late           map[int]time.Duration // by how much a segment comes after its line
+	gone           map[int]bool          // segments that never come
+	down           map[string]time.Duration
+	delta          bool // playlists leave out what is known
+
+	mu    sync.Mutex
+	asked map[string]int
+}
+
+func (o *liveOrigin) age() time.Duration { return o.now().Sub(o.start) }
+
+func (o *liveOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	o.asked[r.URL.Path]++
+	o.mu.Unlock()
+	host := strings.SplitN(r.URL.Path, "/", 3)[1]
+	if from, ok := o.down[host]; ok && o.age() >= from {
+		http.NotFound(w, r)
+		return
+	}
+	name := filepath.Base(r.URL.Path)
+	published := min(10, int(o.age()/(segmentSeconds*time.Second)))
+	var n int
+	switch {
+	case name == "master.m3u8":
+		fmt.Fprint(w, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n/one/live.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n/two/live.m3u8\n")
+		return
+	case name == "live.m3u8":
+		fmt.Fprint(w, o.playlist(published))
+		return
+	}
+	if _, err := fmt.Sscanf(name, "s%03d", &n); err == nil {
+		first := 0
+		if o.window > 0 {
+			first = published - o.window - 1 // one longer than it is named
+		}
+		if n >= published || n < first || o.gone[n] || o.age() < time.Duration(n+1)*segmentSeconds*time.Second+o.late[n] {
+			http.NotFound(w, r)
+			return
+		}
+	}
+	http.ServeFile(w, r, filepath.Join(o.dir, name))
+}
+
+func (o *liveOrigin) playlist(published int) string {
+	first := 0
+	if o.window > 0 {
+		first = max(0, published-o.window)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:%d\n", segmentSeconds, 100+first)
+	if o.delta && published-first > 2 && o.age() > 16*time.Second {
+		fmt.Fprintf(&b, "#EXT-X-SKIP:SKIPPED-SEGMENTS=%d\n", published-first-2)
+		first = published - 2
+	}
+	if o.init != "" {
+		fmt.Fprintf(&b, "#EXT-X-MAP:URI=\"%s\"\n", o.init)
+	}
+	for i := first; i < published; i++ {
+		fmt.Fprintf(&b, "#EXTINF:%d,\ns%03d%s\n", segmentSeconds, i, o.ext)
+	}
+	if published == 10 {
+		b.WriteString("#EXT-X-ENDLIST\n")
+	}
+	return b.String()
+}
+
+// live is a stream that was opened when three segments had been published.
+type live struct {
+	*liveOrigin
+	clock    *hls.TestClock
+	resource *client.Resource
+}
+
+func openLive(t *testing.T, list string, o *liveOrigin) *live {
+	t.Helper()
+	tools.Need(t, "ffmpeg", "ffprobe")
+	clock := &hls.TestClock{T: time.Unix(1_800_000_000, 0)}
+	if o.dir == "" {
+		o.dir, o.ext = hls.TSPresentation(t), ".ts"
+	}
+	o.now, o.start, o.asked = clock.Now, clock.T.Add(-12500*time.Millisecond), map[string]int{}
+	server := httptest.NewServer(o)
+	t.Cleanup(server.Close)
+	c := &client.Client{}
+	t.Cleanup(c.CloseIdleConnections)
+	r, err := c.Open(t.Context(), server.URL+list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	r.Media.(*hls.Medium).SetClock(clock)
+	return &live{o, clock, r}
+}
+
+// read follows [a, b) to its end.
+func (l *live) read(t *testing.T, a, b float64) ([]byte, error) {
+	t.Helper()
+	q, err := l.resource.Follow(t.Context(), hls.BetweenTimes(a, b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	var out bytes.Buffer
+	_, err = q.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+// TestLive follows a stream whose window slides, over a socket, on a clock that
+// the test drives.
+func TestLive(t *testing.T) {
+	for _, test := range []struct {
+		name, list string
+		origin     *liveOrigin
+		a, b       float64
+	}{
+		{"the window slides", "/one/live.m3u8", &liveOrigin{window: 4}, 2, 30},
+		{"an event", "/one/live.m3u8", &liveOrigin{}, 2, 21},
+		{"to the end", "/one/live.m3u8", &liveOrigin{window: 4}, 30, -1},
+		{"a segment comes late", "/one/live.m3u8", &liveOrigin{window: 4, late: map[int]time.Duration{5: 3 * time.Second}}, 14, 30},
+		{"delta updates", "/one/live.m3u8", &liveOrigin{window: 6, delta: true}, 9, 30},
+		{"a host fails", "/one/master.m3u8", &liveOrigin{window: 4, down: map[string]time.Duration{"one": 20 * time.Second}}, 2, 30},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := openLive(t, test.list, test.origin)
+			if i := l.resource.Info(); i.Timed {
+				t.Error("the duration of a live stream is known")
+			}
+			begun := l.clock.T
+			data, err := l.read(t, test.a, test.b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := test.b
+			if b < 0 {
+				b = 40
+			}
+			hls.CheckPictures(t, hls.Write(t, "clip.ts", data), test.a, b)
+			// The clip is complete as soon as its end has been published.
+			took := l.clock.T.Sub(begun)
+			if least, most := time.Duration(b-12.5)*time.Second, time.Duration(b-12.5+3*segmentSeconds)*time.Second; took > most || took < least-4*time.Second {
+				t.Errorf("it took %v of the stream's time, want about %v", took, least)
+			}
+			loads := 0
+			for path, n := range l.asked {
+				if strings.HasSuffix(path, "live.m3u8") {
+					loads += n
+				} else if n > 4 {
+					t.Errorf("%s was asked for %d times", path, n)
+				}
+			}
+			if most := 2*int(took/(segmentSeconds*time.Second)) + 4; loads > most {
+				t.Errorf("the playlist was loaded %d times in %v, want at most %d", loads, took, most)
+			}
+			if first := int(test.a) / segmentSeconds; first > 0 && l.asked[fmt.Sprintf("/one/s%03d.ts", first-1)] > 0 {
+				t.Error("a segment before the interval was fetched")
+			}
+		})
+	}
+}
+
+// TestLiveFailures are ends that a live stream may come to before the interval's.
+func TestLiveFailures(t *testing.T) {
+	t.Run("a segment never comes", func(t *testing.T) {
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{gone: map[int]bool{5: true}})
+		data, err := l.read(t, 14, 30)
+		if !errors.Is(err, seek.ErrNotFound) || errors.Is(err, hls.ErrExpired) {
+			t.Errorf("the error is %v", err)
+		}
+		if len(data) == 0 {
+			t.Error("what came before is lost")
+		}
+		if n := l.asked["/one/s005.ts"]; n < 2 || n > 10 {
+			t.Errorf("it was asked for %d times", n)
+		}
+	})
+	t.Run("a segment leaves the window", func(t *testing.T) {
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{window: 3})
+		l.clock.T = l.clock.T.Add(20 * time.Second)
+		if _, err := l.read(t, 2, 30); !errors.Is(err, hls.ErrExpired) {
+			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
+		}
+	})
+	t.Run("the stream stands still", func(t *testing.T) {
+		o := &liveOrigin{}
+		l := openLive(t, "/one/live.m3u8", o)
+		stopped := l.clock.T
+		o.now = func() time.Time { return stopped }
+		if _, err := l.read(t, 2, 30); !errors.Is(err, seek.ErrUnavailable) {
+			t.Errorf("the error is %v, want %v", err, seek.ErrUnavailable)
+		}
+		if n := l.asked["/one/live.m3u8"]; n > 25 {
+			t.Errorf("the playlist was loaded %d times", n)
+		}
+	})
+}
+
+// TestLiveMP4 follows fragmented MP4: the clip comes when its end has been
+// published, cut to the sample.
+func TestLiveMP4(t *testing.T) {
+	o := &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 6}
+	l := openLive(t, "/one/live.m3u8", o)
+	data, err := l.read(t, 9, 22)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hls.CheckPictures(t, hls.Write(t, "clip.mp4", data), 9, 22)
+}
+
+// TestRealTime follows a stream by the machine's clock.
+func TestRealTime(t *testing.T) {
+	if !tools.Full() {
+		t.Skip("takes 20 s; MEDIAFRAG_FULL=1 runs it")
+	}
+	tools.Need(t, "ffmpeg", "ffprobe")
+	o := &liveOrigin{dir: hls.TSPresentation(t), ext: ".ts", window: 4, now: time.Now, start: time.Now().Add(-12 * time.Second), asked: map[string]int{}}
+	server := httptest.NewServer(o)
+	defer server.Close()
+	c := &client.Client{}
+	defer c.CloseIdleConnections()
+	r, err := c.Open(t.Context(), server.URL+"/one/live.m3u8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	q, err := r.Follow(t.Context(), hls.BetweenTimes(6, 24))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := q.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	hls.CheckPictures(t, hls.Write(t, "clip.ts", out.Bytes()), 6, 24)
+}
+
+// TestDates maps wall-clock times and named date ranges of a playlist.
+func TestDates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dated.m3u8")
+	text := "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-PROGRAM-DATE-TIME:2026-05-01T10:00:00Z\n#EXTINF:4,\na.ts\n#EXTINF:4,\nb.ts\n" +
+		"#EXT-X-DATERANGE:ID=\"ch1\",START-DATE=\"2026-05-01T10:00:02Z\",DURATION=3\n#EXT-X-ENDLIST\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var c client.Client
+	r, err := c.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m := r.Media.(*hls.Medium)
+	at := time.Date(2026, 5, 1, 10, 0, 5, 5e8, time.UTC)
+	if got, ok := m.TimeOf(at); !ok || !got.Equal(fragment.FromSeconds(5.5)) {
+		t.Errorf("the date is at %s, %v", got, ok)
+	}
+	if got, ok := m.Date(fragment.FromSeconds(5.5)); !ok || !got.Equal(at) {
+		t.Errorf("5.5 s is %v, %v", got, ok)
+	}
+	if got := m.Before(fragment.Seconds(3)); got.String() != "[5, 8)" {
+		t.Errorf("the last 3 s are %s", got)
+	}
+	chapters := r.Info().Chapters
+	if len(chapters) != 1 || chapters[0].ID != "ch1" || chapters[0].Interval.String() != "[2, 5)" {
+		t.Errorf("chapters: %+v", chapters)
+	}
+	_ = formats.Live(m)
+}
