@@ -12,6 +12,7 @@ type master struct {
 	renditions []rendition
 	pathway    string // of content steering: where to begin; "" where there is none
 	header     []string
+	version    int64
 }
 
 // variant is an EXT-X-STREAM-INF or EXT-X-I-FRAME-STREAM-INF.

@@ -78,10 +78,12 @@ func parse(text string, base string, imported variables, limits formats.Limits) 
 	if err := r.read(text); err != nil {
 		return nil, err
 	}
-	if r.master == nil {
-		r.m.parts, r.media = r.parts, r.m
-		r.number()
+	if r.master != nil {
+		r.master.version = r.m.version
+		return r.playlist, nil
 	}
+	r.m.parts, r.media = r.parts, r.m
+	r.number()
 	return r.playlist, nil
 }
 

@@ -317,6 +317,9 @@ func (w *playlistWriter) writeKeys(keys []*key) error {
 func (m *Medium) writeMaster(cuts []*cut, names []string) string {
 	var out strings.Builder
 	out.WriteString(signature + "\n")
+	if m.master.version > 0 {
+		fmt.Fprintf(&out, "#EXT-X-VERSION:%d\n", m.master.version)
+	}
 	for _, line := range m.master.header {
 		out.WriteString(line + "\n")
 	}

@@ -33,7 +33,8 @@ file beside it, which gets its name when it is complete: failure or interrupt
 leaves nothing behind.`,
 		Example: `  mediafrag get 'https://host/movie.mp4#t=60,100'
   mediafrag get 'https://host/movie.mp4' --time 01:00,01:40 -o clip.mp4
-  mediafrag get 'https://host/movie.mp4#t=60,100' -o - | ffplay -`,
+  mediafrag get 'https://host/movie.mp4#t=60,100' -o - | ffplay -
+  mediafrag get 'https://host/master.m3u8#t=60,100' -o clip.m3u8`,
 		Args: oneURI,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.target(args[0])
@@ -50,7 +51,7 @@ leaves nothing behind.`,
 			return a.get(cmd.Context(), t, o, f.quiet)
 		},
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "the `FILE` to write; '-' is standard output, FOLDER/ a package where the medium is one")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "the `FILE` to write; '-' is standard output, FOLDER/ a package where the medium is one, FILE.m3u8 a playlist that points at the origin")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that is there already")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no line about success")
 	cmd.Flags().BoolVar(&f.whole, "whole", false, "allow a URI without a valid fragment: fetch everything")
@@ -73,9 +74,14 @@ func (a *app) get(ctx context.Context, t *target, o *output, quiet bool) error {
 	}
 	defer j.Close()
 	var result clipJSON
-	if o.folder {
+	switch {
+	case o.folder:
 		result, err = a.getPackage(ctx, j, o)
-	} else {
+	case trims(o, j):
+		result, err = a.getTrimmed(ctx, j, o)
+	case isLive(j):
+		result, err = a.getLive(ctx, j, o)
+	default:
 		result, err = a.getFile(ctx, j, o, quiet)
 	}
 	if err != nil {
@@ -99,6 +105,9 @@ func (a *app) getFile(ctx context.Context, j *job, o *output, quiet bool) (clipJ
 		return clipJSON{}, err
 	}
 	defer clip.Close()
+	if err := a.suit(o, j, clip.Plan.MediaType); err != nil {
+		return clipJSON{}, err
+	}
 	toShow, done := a.bar(clip.Size(), quiet)
 	d := j.delivery(clip.Plan, toShow)
 	var n int64

@@ -27,6 +27,7 @@ func (a *app) open(ctx context.Context, t *target) (*job, error) {
 	j.client = a.newClient()
 	j.client.Header = a.flags.header
 	j.client.Parallel = a.flags.parallel
+	j.client.Variant = a.flags.variant
 	j.client.IdleTimeout = a.flags.timeout
 	j.client.Observer = seek.Observers(j.totals, a.tracer())
 	var err error

@@ -16,10 +16,11 @@ const standardOutput = "-"
 // output is where a clip goes: a file, a folder for a package, a device, or
 // standard output.
 type output struct {
-	path   string // as people gave it, or derived
-	folder bool   // a package
-	stream bool   // bytes are written in order, to what is there already
-	force  bool   // replace what is there
+	path    string // as people gave it, or derived
+	derived bool   // nobody gave it
+	folder  bool   // a package
+	stream  bool   // bytes are written in order, to what is there already
+	force   bool   // replace what is there
 }
 
 // output decides where a clip goes, and whether it may, before any request.
@@ -33,7 +34,7 @@ func (a *app) output(path string, force bool, t *target) (*output, error) {
 		o.stream = true
 		return o, nil
 	case path == "":
-		o.path = clipName(t)
+		o.path, o.derived = clipName(t), true
 	case strings.HasSuffix(path, "/"), strings.HasSuffix(path, string(filepath.Separator)):
 		o.folder = true
 	}

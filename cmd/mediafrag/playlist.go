@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mediafrag/mediafrag/formats"
+)
+
+// extensions are those of the media types that a clip of a playlist may have.
+var extensions = map[string]string{
+	"video/mp2t": ".ts", "video/mp4": ".mp4", "audio/mp4": ".m4a", "video/webm": ".webm", "audio/webm": ".webm",
+	"audio/aac": ".aac", "audio/mpeg": ".mp3", "audio/ac3": ".ac3", "audio/eac3": ".ec3", "text/vtt": ".vtt",
+}
+
+// isPlaylist reports whether a file's name is that of a playlist or manifest.
+func isPlaylist(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".m3u8", ".m3u", ".mpd":
+		return true
+	}
+	return false
+}
+
+// suit fits an output to what the clip of a playlist turned out to be: a derived
+// name gets its extension, a given one that says otherwise a warning.
+func (a *app) suit(o *output, j *job, mediaType string) error {
+	ext, known := extensions[mediaType]
+	if _, ok := j.resource.Media.(formats.Trimmer); !ok || !known || o.path == standardOutput {
+		return nil
+	}
+	have := filepath.Ext(o.path)
+	switch {
+	case o.derived && isPlaylist(o.path):
+		o.path = strings.TrimSuffix(o.path, have) + ext
+		return o.check()
+	case have != "" && !strings.EqualFold(have, ext) && strings.ToLower(have) != ".m4s" && !o.stream:
+		j.warnings = append(j.warnings, fmt.Sprintf("%s holds %s, for which %s is usual", o.path, mediaType, ext))
+	}
+	return nil
+}
+
+// trims reports whether an output is a playlist of a medium that can write one.
+func trims(o *output, j *job) bool {
+	_, ok := j.resource.Media.(formats.Trimmer)
+	return ok && isPlaylist(o.path) && !o.derived
+}
+
+// getTrimmed writes a playlist that points at the origin, and those that it
+// names beside it.
+func (a *app) getTrimmed(ctx context.Context, j *job, o *output) (clipJSON, error) {
+	s, err := a.selection(j)
+	if err != nil {
+		return clipJSON{}, err
+	}
+	folder, name := filepath.Split(o.path)
+	files, err := j.resource.Media.(formats.Trimmer).Trim(ctx, s, name)
+	if err != nil {
+		return clipJSON{}, err
+	}
+	outputs := make([]*output, len(files))
+	for i, f := range files { // find out first whether each has a place
+		outputs[i] = &output{path: filepath.Join(folder, filepath.FromSlash(f.Name)), force: o.force}
+		if err := outputs[i].check(); err != nil {
+			return clipJSON{}, err
+		}
+	}
+	var total int64
+	for i := len(files) - 1; i >= 0; i-- { // the one that names the others last
+		clip := j.resource.Read(ctx, files[i].Plan)
+		err := outputs[i].write(func(file *os.File) error {
+			n, err := clip.Download(ctx, file)
+			total += n
+			return err
+		})
+		clip.Close()
+		if err != nil {
+			return clipJSON{}, err
+		}
+	}
+	j.warnings = append(j.warnings, texts(files[0].Plan.Warnings)...)
+	return j.clipJSON(files[0].Plan, false, &o.path, total), nil
+}
+
+// isLive reports whether a medium is a stream of which more is to come.
+func isLive(j *job) bool {
+	_, ok := j.resource.Media.(formats.Live)
+	return ok && !j.resource.Info().Timed
+}
+
+// getLive writes a selection of a live stream as it comes.
+func (a *app) getLive(ctx context.Context, j *job, o *output) (clipJSON, error) {
+	if o.derived {
+		return clipJSON{}, usagef("the stream is live: name the file with -o, such as -o clip.ts")
+	}
+	s, err := a.selection(j)
+	if err != nil {
+		return clipJSON{}, err
+	}
+	live, err := j.resource.Follow(ctx, s)
+	if err != nil {
+		return clipJSON{}, err
+	}
+	defer live.Close()
+	d := j.delivery(&formats.Plan{}, nil)
+	var n int64
+	switch {
+	case o.path == standardOutput:
+		n, err = live.WriteTo(&countedStream{Writer: a.stdout, delivery: d})
+	case o.stream:
+		var file *os.File
+		if file, err = os.OpenFile(o.path, os.O_WRONLY, 0); err != nil {
+			return clipJSON{}, err
+		}
+		n, err = live.WriteTo(&countedStream{Writer: file, delivery: d})
+		if closing := file.Close(); err == nil {
+			err = closing
+		}
+	default:
+		err = o.write(func(file *os.File) error {
+			n, err = live.WriteTo(&countedStream{Writer: file, delivery: d})
+			return err
+		})
+	}
+	p := &formats.Plan{Requested: s.Interval, Presented: s.Interval, Covered: s.Interval, Size: n}
+	return j.clipJSON(p, false, &o.path, n), err
+}
