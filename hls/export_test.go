@@ -30,9 +30,10 @@ func (m *Medium) SetClock(c *TestClock) { m.clock, m.opened = c, c.Now() }
 
 // The test's presentations.
 var (
-	TSPresentation   = tsPresentation
-	FMP4Presentation = fmp4Presentation
-	CheckPictures    = checkPictures
-	Write            = write
-	BetweenTimes     = between
+	TSPresentation     = tsPresentation
+	FMP4Presentation   = fmp4Presentation
+	MasterPresentation = masterPresentation
+	CheckPictures      = checkPictures
+	Write              = write
+	BetweenTimes       = between
 )
