@@ -59,6 +59,9 @@ type played struct {
 // TestPlayer has hls.js play trimmed playlists that point at their origin, and
 // packages, in a browser.
 func TestPlayer(t *testing.T) {
+	if !tools.Full() {
+		t.Skip("starts a browser; MEDIAFRAG_FULL=1 runs it")
+	}
 	tools.Need(t, "chromium", "nginx", "npm", "ffmpeg", "ffprobe")
 	root := t.TempDir()
 	script := installPlayer(t)
