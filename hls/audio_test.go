@@ -112,7 +112,10 @@ func TestPackedAudio(t *testing.T) {
 			tools.Need(t, "ffmpeg", "ffprobe")
 			o := newOrigin()
 			original := packedPresentation(t, o, test.codec, test.ext, test.tagged)
-			for _, x := range [][2]float64{{11.3, 21.7}, {12, 12.5}} {
+			for i, x := range [][2]float64{{11.3, 21.7}, {12, 12.5}} {
+				if i > 0 && !tools.Full() {
+					break
+				}
 				m := o.mustOpen(t, "https://host.test/p/list.m3u8", formats.Env{})
 				p := mustPlan(t, m, between(x[0], x[1]))
 				if p.MediaType != test.mediaType {

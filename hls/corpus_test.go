@@ -36,13 +36,19 @@ func TestPresentations(t *testing.T) {
 			if zero < 0 {
 				zero = zeroOf(t, original)
 			}
-			for _, x := range test.cuts {
+			for i, x := range test.cuts {
+				if i > 0 && !tools.Full() {
+					break
+				}
 				o := newOrigin()
 				o.putFolder(t, "https://host.test/c", filepath.Join(corpus, dir))
 				m := o.mustOpen(t, "https://host.test/c/"+name, formats.Env{})
 				p := mustPlan(t, m, between(x[0], x[1]))
 				path := write(t, "clip"+filepath.Ext(test.files[len(test.files)-1]), clip(t, m, p))
 				checkPackets(t, original, path, zero, x[0], x[1])
+				if !tools.Full() {
+					continue
+				}
 				if got := oracle.Decode(t, path); got.Errors != "" && len(got.Video) > 0 {
 					t.Errorf("%v: ffmpeg complains: %s", x, got.Errors)
 				}

@@ -86,7 +86,6 @@ type follower struct {
 
 	next      int64 // the media sequence number to deliver, once begun
 	begun     bool
-	section   *initSection
 	container string
 	zero      int64 // of the first stretch's clock, at time 0 of the timeline
 	run       int64 // the stretch in hand

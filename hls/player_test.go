@@ -132,7 +132,7 @@ func writeFragment(t *testing.T, uri, to string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clip := r.Read(t.Context(), f.Plan)
+		clip := r.Deliver(t.Context(), f.Plan)
 		if _, err := clip.WriteTo(out); err != nil {
 			t.Fatal(err)
 		}

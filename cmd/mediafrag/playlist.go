@@ -70,7 +70,7 @@ func (a *app) getTrimmed(ctx context.Context, j *job, o *output) (clipJSON, erro
 	}
 	var total int64
 	for i := len(files) - 1; i >= 0; i-- { // the one that names the others last
-		clip := j.resource.Read(ctx, files[i].Plan)
+		clip := j.resource.Deliver(ctx, files[i].Plan)
 		err := outputs[i].write(func(file *os.File) error {
 			n, err := clip.Download(ctx, file)
 			total += n
