@@ -66,6 +66,7 @@ type film struct {
 	start                    int64 // ms
 	soundless, pictureless   bool
 	extra                    func(cluster int) []byte // at the beginning of each
+	bitmap                   []byte                   // a VobSub subtitle at 6 s, for 3 s
 
 	front func(f *written) []byte // after Tracks
 	end   func(f *written) []byte // after the clusters
@@ -90,6 +91,7 @@ type written struct {
 	pictures []shot
 	sounds   []shot
 	placed   map[string]int64
+	bitmapAt int64 // in the body of its cluster
 }
 
 // shot is a frame, its time in ms.
@@ -238,6 +240,9 @@ func (w *written) layout(header []byte, parts map[string][]byte, clusters [][]by
 				at := int64(len(body))
 				w.clusters = append(w.clusters, base+at)
 				add("cluster", c)
+				if f.bitmap != nil && i == 3 {
+					w.points = append(w.points, point{6000, at, w.bitmapAt, 3})
+				}
 				if relative[i] >= 0 && len(w.pictures) > 0 {
 					w.points = append(w.points, point{f.ticks(w.keyIn(i)), at, relative[i], 1})
 				} else if len(w.pictures) == 0 {
@@ -263,6 +268,9 @@ func cuesOf(points []point) []byte {
 		at := slices.Concat(num(0xF7, uint64(p.track)), fixed(0xF1, uint64(p.cluster)))
 		if p.relative >= 0 {
 			at = append(at, num(0xF0, uint64(p.relative))...)
+		}
+		if p.track == 3 {
+			at = append(at, num(0xB2, 3000)...)
 		}
 		b = append(b, el(0xBB, num(0xB3, uint64(p.time)), el(0xB7, at))...)
 	}
@@ -307,6 +315,9 @@ func (w *written) tracks() []byte {
 		b = append(b, el(0xAE, num(0xD7, 2), num(0x73C5, 12), num(0x83, 2), el(0x86, []byte("A_OPUS")), el(0x63A2, head),
 			num(0x56BB, 80e6), el(0x536E, []byte("Sound")), el(0xE1, float(0xB5, 48000), num(0x9F, 1)))...)
 	}
+	if w.bitmap != nil {
+		b = append(b, el(0xAE, num(0xD7, 3), num(0x73C5, 13), num(0x83, 17), el(0x86, []byte("S_VOBSUB")), el(0x63A2, []byte("size: 320x240\n")))...)
+	}
 	return el(0x1654AE6B, b)
 }
 
@@ -342,6 +353,11 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 		if f.positions {
 			body = append(body, num(0xA7, 1234)...)
 			body = append(body, num(0xAB, 4321)...)
+		}
+		if f.bitmap != nil && first == 6000 {
+			w.bitmapAt = int64(len(body))
+			b := el(0xA1, []byte{0x83, 0, 0, 0}, f.bitmap)
+			body = append(body, el(0xA0, b, num(0x9B, 3000))...)
 		}
 		if f.extra != nil {
 			body = append(body, f.extra(len(out))...)

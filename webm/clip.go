@@ -135,7 +135,10 @@ func (p *planner) body() (*clusters, error) {
 		lead = append(lead, c.head...)
 		tail = append(tail, c.tail...)
 	}
-	lead = append(lead, p.subtitles()...)
+	for _, f := range p.subtitles() {
+		f.ts = max(0, p.base()+p.zero/p.m.info.scale)
+		lead = append(lead, f)
+	}
 	for _, frames := range [][]frame{lead, tail} {
 		slices.SortStableFunc(frames, func(x, y frame) int { return int(max(-1, min(1, x.ts-y.ts))) })
 	}
@@ -438,29 +441,4 @@ func (p *planner) split(from, to int64, within *Within) (parts []seek.Part) {
 		}
 	}
 	return append(parts, p.range_(from, to, within))
-}
-
-// subtitles are those that were shown already when the clip begins.
-func (p *planner) subtitles() (out []frame) {
-	if p.key == nil {
-		return nil
-	}
-	for i := range p.start.blocks {
-		b := &p.start.blocks[i]
-		t := p.has(b.track)
-		if t == nil || t.kind != typeSubtitle || b.offset >= p.startOff || b.payload == nil || b.duration < 0 {
-			continue
-		}
-		at, end := p.time(b.ts, t), p.time(b.ts+b.duration, t)
-		if at >= p.zero || end <= p.zero {
-			continue
-		}
-		frames, err := b.frames("")
-		if err != nil || len(frames) != 1 {
-			continue
-		}
-		ts := max(0, p.base()+p.zero/p.m.info.scale)
-		out = append(out, frame{track: b.track, ts: ts, data: frames[0], key: true, duration: (end - p.zero) / p.m.info.scale, extra: b.extra})
-	}
-	return out
 }

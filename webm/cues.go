@@ -16,6 +16,14 @@ type cue struct {
 	track   uint64
 }
 
+// subtitle is a cue point that says where a subtitle is, and until when it is
+// shown.
+type subtitle struct {
+	cue
+	relative int64 // offset of its block in the Cluster's body
+	duration int64 // ticks
+}
+
 // parseCues reads the body of a Cues element. Points that cannot be, such as
 // outside the Segment, are left out; the rest is sorted.
 func (m *media) parseCues(e element, body []byte) ([]cue, error) {
@@ -62,12 +70,17 @@ func (m *media) parsePoint(out []cue, e element, body []byte, lies *int) []cue {
 			time, timed = m.clampTicks(ticksOf(b)), true
 		case idCueTrackPositions:
 			c := cue{cluster: -1}
+			s := subtitle{relative: -1}
 			each(m.doc.lengths, x, b, func(y element, b []byte) {
 				switch y.id {
 				case idCueTrack:
 					c.track = uintOf(b)
 				case idCueClusterPosition:
 					c.cluster = m.segment.body() + ticksOf(b)
+				case idCueRelativePosition:
+					s.relative = ticksOf(b)
+				case idCueDuration:
+					s.duration = m.clampTicks(ticksOf(b))
 				}
 			})
 			if c.cluster < m.segment.body() || c.cluster >= end {
@@ -75,6 +88,10 @@ func (m *media) parsePoint(out []cue, e element, body []byte, lies *int) []cue {
 				return
 			}
 			out = append(out, c)
+			if s.relative >= 0 && s.duration > 0 && timed {
+				s.cue, s.time = c, time
+				m.subtitles = append(m.subtitles, s)
+			}
 		}
 	})
 	if !timed {

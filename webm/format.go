@@ -60,6 +60,7 @@ type media struct {
 	chapters []edition
 
 	cues        []cue
+	subtitles   []subtitle // the points among them that say how long
 	cuesElement element
 	first       element // the first Cluster; id 0 where there is none
 	others      []int64 // where elements beside clusters begin behind the first

@@ -252,7 +252,9 @@ func (m memory) Open(_ context.Context, off, n int64) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(m[off:])), nil
 }
 
-func (m memory) OpenSource(context.Context, string) (seek.Source, error) { return nil, seek.ErrNotFound }
+func (m memory) OpenSource(context.Context, string) (seek.Source, error) {
+	return nil, seek.ErrNotFound
+}
 
 func rewriteAll(t *testing.T, r webm.Rewrite, data []byte, off int64) ([]byte, error) {
 	body, err := r.Rewrite(t.Context(), memory(data), off)

@@ -72,7 +72,8 @@ type planner struct {
 	endOff   int64  // behind the last
 	lead     int64  // ns that sound leads in before zero without CodecDelay
 	sounds   []*soundCut
-	first    int64 // ns: the first sample delivered
+	shown    []frame // subtitles that are shown already when it begins
+	first    int64   // ns: the first sample delivered
 
 	warnings []fragment.Warning
 }
@@ -198,6 +199,7 @@ func (p *planner) gather(ctx context.Context) error {
 		if err := p.locate(ctx, p.back); err != nil {
 			return err
 		}
+		shown := p.prefetchShown()
 		if err := p.readEnds(ctx); err != nil {
 			return err
 		}
@@ -206,6 +208,9 @@ func (p *planner) gather(ctx context.Context) error {
 			return err
 		}
 		if ok {
+			if err := p.takeShown(ctx, shown); err != nil {
+				return err
+			}
 			if err := p.settleEnd(ctx); err != nil {
 				return err
 			}

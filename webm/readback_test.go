@@ -12,7 +12,9 @@ type back struct {
 	scale, delay    int64 // ns
 	duration        float64
 	pictures, sound []shot // times in ms
-	positions       int    // Position, PrevSize and CRC-32 elements in clusters
+	others          []shot
+	lasting         int64 // the last BlockDuration
+	positions       int   // Position, PrevSize and CRC-32 elements in clusters
 	cues            map[int64]int64
 	clusters        []int64 // from the Segment's body
 	segment         int64
@@ -98,6 +100,8 @@ func readBack(t *testing.T, clip []byte) *back {
 		case 0x1F43B675:
 			out.clusters = append(out.clusters, at-out.segment)
 			return true
+		case 0x9B:
+			out.lasting = uintBE(body)
 		case 0xE7:
 			cluster = uintBE(body)
 		case 0xA7, 0xAB, 0xBF:
@@ -118,6 +122,10 @@ func (o *back) block(t *testing.T, simple bool, cluster int64, b []byte) {
 	}
 	if b[0] == 0x81 {
 		o.pictures = append(o.pictures, s)
+		return
+	}
+	if b[0] == 0x83 {
+		o.others = append(o.others, s)
 		return
 	}
 	if b[3]&6 == 2 { // laced: frames of 160 bytes
