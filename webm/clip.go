@@ -430,15 +430,53 @@ func (b *clusters) map_(p *planner, end int64) {
 }
 
 // split divides what lies between the ends into parts of which several are
-// fetched at a time.
+// fetched at a time. The first is what is at hand already.
 func (p *planner) split(from, to int64, within *Within) (parts []seek.Part) {
+	add := func(at int64, next *Within) {
+		if at > from && at < to {
+			parts = append(parts, p.range_(from, at, within))
+			from, within = at, next
+		}
+	}
 	if !p.drops() { // what has no known size is read in order
+		if at, next := p.held(from, *within); next != nil {
+			add(at, next)
+		}
 		for _, at := range p.middle {
-			if at > from && at < to && (within == nil || within.Size < 0 || at >= from+within.Size) {
-				parts = append(parts, p.range_(from, at, within))
-				from, within = at, nil
+			if within == nil || within.Size < 0 || at >= from+within.Size {
+				add(at, nil)
 			}
 		}
 	}
 	return append(parts, p.range_(from, to, within))
+}
+
+// held is where the last element ends that is at hand as a whole, and what is
+// left there of its cluster.
+func (p *planner) held(from int64, within Within) (at int64, next *Within) {
+	r := p.start
+	at = from
+	for _, b := range r.blocks {
+		if b.end <= r.hi() && b.end > at {
+			at = b.end
+		}
+	}
+	c := p.clusterOf(r, at-1)
+	if at == from || c == nil {
+		return from, nil
+	}
+	if c.offset < from { // the cluster that is open already
+		if within.Size >= 0 {
+			within.Size -= at - from
+		}
+		if within.Size == 0 {
+			return from, nil
+		}
+		return at, &within
+	}
+	size := int64(unknownSize)
+	if c.size != unknownSize {
+		size = c.end() - at
+	}
+	return at, &Within{c.timestamp, max(0, c.timestamp+p.clusterShift()), size}
 }

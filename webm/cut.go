@@ -38,7 +38,6 @@ func (q piece) end() int64 { return q.at + q.long }
 
 // cut decides what of each track the clip holds.
 func (p *planner) cut() error {
-	p.findEarly()
 	p.first = p.zero
 	p.startOff = maxOffset
 	if p.key != nil {
@@ -100,14 +99,6 @@ func (p *planner) longest() (rel int64) {
 
 // lonely reports whether each block has a cluster of its own.
 func (p *planner) lonely() bool { return len(p.start.blocks) <= len(p.start.clusters) }
-
-// findEarly looks for blocks of the cluster before the start region.
-func (p *planner) findEarly() {
-	r := p.start
-	if n := r.from - r.lo; n > 0 && int64(len(r.data)) >= n {
-		p.early = p.m.before(r.data[:n], r.lo)
-	}
-}
 
 func (p *planner) earlyOf(t *track) (out []block) {
 	for _, b := range p.early {

@@ -78,6 +78,11 @@ func (o *opened) read(t testing.TB, plan *formats.Plan) []byte {
 	r := seek.NewReader(t.Context(), plan.Parts, o.opener(), 0)
 	defer r.Close()
 	var out bytes.Buffer
+	header := int64(len(plan.Parts[0].Literal))
+	if _, err := io.CopyN(&out, r, header+1); err != nil {
+		t.Fatal(err)
+	}
+	o.totals.FirstMediaByte()
 	if _, err := io.Copy(&out, r); err != nil {
 		t.Fatal(err)
 	}

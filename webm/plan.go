@@ -21,8 +21,10 @@ const (
 	// minEdge and maxEdge bound what is read behind the first keyframe's place.
 	minEdge, maxEdge = 64 << 10, 1 << 20
 	// minBefore and maxBefore bound what is read before it, for sound that
-	// leads in.
-	minBefore, maxBefore = 16 << 10, 64 << 10
+	// leads in; mostBefore is where the search for that ends.
+	minBefore, maxBefore, mostBefore = 16 << 10, 512 << 10, 4 << 20
+	// smallCluster is what is read whole rather than searched.
+	smallCluster = 64 << 10
 	// minBehind and maxBehind bound what is read behind the place at which the
 	// end is guessed.
 	minBehind, maxBehind = 8 << 10, 96 << 10
@@ -40,6 +42,8 @@ const (
 const (
 	// interleave is how far sound may lag behind pictures in the file, in ns.
 	interleave = 350e6
+	// lag is how far it mostly does.
+	lag = 100e6
 	// reorder is how many pictures may be decoded before one that they follow.
 	reorder = 16
 	// maxBack is how many points of the index may lie before it is given up.
@@ -208,6 +212,9 @@ func (p *planner) gather(ctx context.Context) error {
 			return err
 		}
 		if ok {
+			if err := p.reachBack(ctx); err != nil {
+				return err
+			}
 			if err := p.takeShown(ctx, shown); err != nil {
 				return err
 			}
@@ -264,16 +271,42 @@ func (p *planner) locate(ctx context.Context, skip int) error {
 		back, err = p.locateEnd(ctx, max(0, end-interleave))
 		return err
 	})
+	if len(p.cues) == 0 && skip == 0 {
+		p.locateMiddle(ctx, g)
+	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if p.to.at.offset < p.from.at.offset {
-		p.to = p.from
+	if p.to.at.offset < p.from.at.offset { // the one was narrowed, the other not
+		p.to.at = p.from.at
 	}
 	if p.tail = back.at; p.tail.offset < p.from.at.offset {
 		p.tail = p.from.at
 	}
 	return nil
+}
+
+// locateMiddle searches for clusters between as well, where there are probably
+// so many bytes that they are divided: later it would cost a round more.
+func (p *planner) locateMiddle(ctx context.Context, g *errgroup.Group) {
+	m := p.m
+	a, b, size := p.a, p.b, m.clustersEnd(m.first.offset)-m.first.offset
+	if m.timed {
+		b = min(b, m.start+m.duration)
+		size = int64(float64(size) * float64(b-a) / float64(max(m.duration, 1)))
+	}
+	if b == maxOffset { // how long it is nobody knows
+		return
+	}
+	n := min(p.parts(size), 4)
+	p.middle = make([]int64, max(n-1, 0))
+	for i := range p.middle {
+		g.Go(func() error {
+			between, err := m.bySearch(ctx, (a+(b-a)/n*int64(i+1))/m.info.scale, 0)
+			p.middle[i] = between.at.offset
+			return err
+		})
+	}
 }
 
 // locateStart finds the cluster that a lies in. Where points of the index are
@@ -327,14 +360,14 @@ func (p *planner) readEnds(ctx context.Context) error {
 		if s.prev.offset == 0 || around == 0 {
 			around = rate(m, s.at, s.next)
 		}
-		r.lo = max(m.first.offset, r.from-bytesFor(around, lead+interleave, minBefore, maxBefore))
-		if s.prev.offset > 0 && s.prev.offset >= r.from-maxBefore {
+		r.lo = max(m.first.offset, r.from-bytesFor(around, lead+lag, minBefore, maxBefore))
+		if s.prev.offset > 0 && s.prev.offset >= r.from-smallCluster {
 			r.lo, r.from = s.prev.offset, s.prev.offset
 		}
 	}
 	hi := p.guessEnd(e)
 	if !p.video {
-		if begin := m.place(s, p.begin()) - insideSlack; begin-r.from > maxBefore {
+		if begin := m.place(s, p.begin()) - insideSlack; begin-r.from > smallCluster {
 			if ok, err := p.readInside(ctx, begin, hi); ok || err != nil {
 				return err
 			}
@@ -365,47 +398,36 @@ func (p *planner) readEnds(ctx context.Context) error {
 // so that several connections share it. A rewriter must begin at one.
 func (p *planner) findMiddle(ctx context.Context) error {
 	m := p.m
-	p.middle = nil
-	from, to := p.from.at, p.tail
-	n := min(p.parts(to.offset-from.offset), maxParts)
-	if n < 2 {
+	if len(p.cues) == 0 { // the search has found them
+		slices.Sort(p.middle)
+		p.middle = slices.Compact(p.middle)
 		return nil
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	found := make([]int64, n-1)
+	from, to := p.from.at, p.tail
+	n := min(p.parts(to.offset-from.offset), maxParts)
+	p.middle = nil
 	at := from.offset
-	for i := range found {
-		target := from.offset + (to.offset-from.offset)*int64(i+1)/n
-		if len(p.cues) == 0 {
-			g.Go(func() error {
-				tick := from.time + (to.time-from.time)/n*int64(i+1)
-				b, err := m.bySearch(ctx, tick, 0)
-				found[i] = b.at.offset
-				return err
-			})
-			continue
-		}
+	var requests []seek.Request
+	for i := int64(1); i < n; i++ {
+		target := from.offset + (to.offset-from.offset)*i/n
 		for _, c := range p.cues {
 			if c.cluster >= target && c.cluster > at && c.cluster < to.offset {
 				at = c.cluster
-				g.Go(func() error {
-					b, err := m.w.ReadRange(ctx, seek.Range{Offset: c.cluster, Length: clusterHead}, seek.Media, "cluster")
-					if err == nil {
-						if seen, err := m.clusterAt(b, c.cluster); err == nil || err == errShort && seen.id == idCluster {
-							found[i] = c.cluster
-						}
-					}
-					return err
-				})
+				requests = append(requests, mediaRequest(at, clusterHead))
 				break
 			}
 		}
 	}
-	if err := g.Wait(); err != nil {
+	got, err := m.w.Read(ctx, requests...)
+	if err != nil {
 		return err
 	}
-	slices.Sort(found)
-	p.middle = slices.Compact(found)
+	for i, b := range got {
+		off := requests[i].Offset
+		if c, err := m.clusterAt(b, off); err == nil || err == errShort && c.id == idCluster {
+			p.middle = append(p.middle, off)
+		}
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ const (
 	TripsWebM       = 2 // Cues within head or tail
 	TripsWebMFar    = 3 // Cues elsewhere
 	TripsWebMSearch = 5 // no Cues: 1 and at most 4 rounds
+	AgainSearched   = 2 // another interval of an open resource without an index, at the median
 )
 
 // Oracle of WebM and Matroska.
