@@ -63,9 +63,7 @@ func (m made) compareLayout(t *testing.T, o *opened, path string, i interval, la
 		i.b = b
 	}
 	original, got := oracle.Original(t, path), oracle.Decode(t, clip)
-	if got.Errors != "" {
-		t.Errorf("ffmpeg complains of the clip: %s", got.Errors)
-	}
+	m.complaints(t, got)
 	original = original.Overlapping(i.a, i.b)
 	if len(got.Video) != len(original.Video) || len(got.Audio) != len(original.Audio) {
 		t.Fatalf("the clip has %d videos and %d sounds, want %d and %d", len(got.Video), len(got.Audio), len(original.Video), len(original.Audio))
