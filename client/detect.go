@@ -22,14 +22,13 @@ func namesManifest(known []formats.Format, name string) bool {
 	return false
 }
 
-// detect returns the first container that recognises the resource.
+// detect returns the container that recognises the resource.
 func detect(known []formats.Format, head []byte, i seek.Info) (formats.Format, error) {
-	for _, f := range known {
-		if f.Detect(head, i) {
-			return f, nil
-		}
+	f, err := formats.Detect(head, i, known)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Redact(i.Name), err)
 	}
-	return nil, fmt.Errorf("%s (%d bytes, type %q): %w", Redact(i.Name), i.Size, i.MediaType, formats.ErrUnknownFormat)
+	return f, nil
 }
 
 // noFragment says why there is nothing to clip.

@@ -1,24 +1,26 @@
 package formats
 
 import (
+	"slices"
+
 	"github.com/mediafrag/mediafrag/fragment"
 )
 
 // Select maps a fragment to a selection on a medium (section 6 of the
 // Recommendation): no valid time dimension selects the whole, an end past the
-// duration is clamped. It fails with [ErrPastEnd] where the interval begins at
-// or after the end of a medium whose duration is known. What the fragment asks
-// for and the medium cannot give becomes a warning.
+// duration is clamped. It fails with [ErrPastEnd] where an interval that the
+// fragment names begins at or after the end of a medium whose duration is
+// known. What the fragment asks for and the medium cannot give becomes a
+// warning.
 func Select(f fragment.Fragment, i Info) (Selection, []fragment.Warning, error) {
-	s := Selection{Interval: fragment.From(fragment.Time{}), Tracks: f.Tracks}
-	if f.Time != nil {
-		s.Interval = f.Time.Interval
+	s := Selection{Tracks: f.Tracks}
+	var outcome fragment.Outcome
+	if !i.Timed {
+		s.Interval, _ = f.Interval()
+		return s, nil, nil
 	}
-	if i.Timed {
-		if s.Interval.Start.Sign() > 0 && !s.Interval.Start.Less(i.Duration) {
-			return s, nil, &PastEndError{Start: s.Interval.Start, Duration: i.Duration}
-		}
-		s.Interval = s.Interval.Clamp(i.Duration)
+	if s.Interval, outcome = f.Resolve(i.Duration); outcome == fragment.SeekEnd {
+		return s, nil, &PastEndError{Start: f.Time.Start, Duration: i.Duration}
 	}
 	return s, nil, nil
 }
@@ -28,8 +30,9 @@ func Selects(f fragment.Fragment) bool {
 	return f.Time != nil || len(f.Tracks) > 0 || f.ID != nil
 }
 
-// Chosen returns the tracks that s selects of all: those it names, or those
-// that are on by default. An unknown name is [ErrNoTrack].
+// Chosen returns the tracks that s selects of all: those it names, by ID or
+// name, in that order and each once, or where it names none those that are on
+// by default. What is not there is [ErrNoTrack].
 func Chosen(all []Track, s Selection) ([]Track, error) {
 	var out []Track
 	if len(s.Tracks) == 0 {
@@ -40,19 +43,26 @@ func Chosen(all []Track, s Selection) ([]Track, error) {
 		}
 		return out, nil
 	}
-	for _, id := range s.Tracks {
-		found := false
-		for _, t := range all {
-			if t.ID == id || t.Name != "" && t.Name == id {
-				out, found = append(out, t), true
-				break
-			}
+	taken := map[string]bool{}
+	for _, name := range s.Tracks {
+		i := named(all, name)
+		if i < 0 {
+			return nil, &TrackError{ID: name, Have: all}
 		}
-		if !found {
-			return nil, &TrackError{ID: id, Have: all}
+		if !taken[all[i].ID] {
+			taken[all[i].ID] = true
+			out = append(out, all[i])
 		}
 	}
 	return out, nil
+}
+
+// named returns the index of the track of an ID, else of a name, else -1.
+func named(all []Track, name string) int {
+	if i := slices.IndexFunc(all, func(t Track) bool { return t.ID == name }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(all, func(t Track) bool { return t.Name != "" && t.Name == name })
 }
 
 // TrackError is an [ErrNoTrack] that states which tracks there are.
