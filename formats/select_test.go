@@ -71,7 +71,7 @@ func TestSelectTakesTheTracks(t *testing.T) {
 	}
 }
 
-func TestNamed(t *testing.T) {
+func TestSelects(t *testing.T) {
 	id := "chapter 1"
 	tests := []struct {
 		f    fragment.Fragment
@@ -86,8 +86,8 @@ func TestNamed(t *testing.T) {
 		{fragment.Fragment{Space: &fragment.Region{W: 1, H: 1}}, false}, // a region is of the picture, not of the file
 	}
 	for _, tt := range tests {
-		if got := formats.Named(tt.f); got != tt.want {
-			t.Errorf("Named(%+v) = %v", tt.f, got)
+		if got := formats.Selects(tt.f); got != tt.want {
+			t.Errorf("Selects(%+v) = %v", tt.f, got)
 		}
 	}
 }

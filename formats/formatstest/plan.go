@@ -91,7 +91,7 @@ func trackIDs(tracks []formats.Track) string {
 func checkPlans(ctx context.Context, c Case) error {
 	return c.opened(ctx, func(m *medium) error {
 		return c.each(ctx, m, func(s formats.Selection, p *formats.Plan) error {
-			return errors.Join(partsWrong(m, s, p), timesWrong(m.Info(), s, p), tracksWrong(m.Info(), s, p), plainWrong(p))
+			return errors.Join(partsWrong(m, p), timesWrong(m.Info(), s, p), tracksWrong(m.Info(), s, p), plainWrong(p))
 		})
 	})
 }
@@ -102,7 +102,7 @@ const literalMost = 1 << 20
 
 // partsWrong says what is wrong with the parts of a plan: their ranges, sizes
 // and resources.
-func partsWrong(m *medium, s formats.Selection, p *formats.Plan) error {
+func partsWrong(m *medium, p *formats.Plan) error {
 	var wrong []error
 	note := func(bad bool, i int, format string, args ...any) {
 		if bad {
@@ -119,7 +119,6 @@ func partsWrong(m *medium, s formats.Selection, p *formats.Plan) error {
 			literal += int64(len(part.Literal))
 			note(part.Size != int64(len(part.Literal)), i, "size %d of %d literal bytes", part.Size, len(part.Literal))
 			note(part.Rewrite != nil, i, "literal bytes with a rewriter")
-			note(s.Form == formats.Verbatim, i, "literal bytes in a verbatim clip")
 			continue
 		}
 		of := *part.Resource
@@ -128,7 +127,6 @@ func partsWrong(m *medium, s formats.Selection, p *formats.Plan) error {
 		note(part.Closed() && of.Size >= 0 && part.End() > of.Size, i, "range %s ends behind %s of %d bytes", part.Range, of.Name, of.Size)
 		note(part.Rewrite == nil && part.Closed() && part.Size != part.Length, i, "size %d of %d bytes", part.Size, part.Length)
 		note(part.Rewrite != nil && part.Rewrite.Name() == "", i, "rewriter without a name")
-		note(s.Form == formats.Verbatim && part.Rewrite != nil, i, "rewriter in a verbatim clip")
 		note(part.Purpose == "", i, "range without a purpose")
 		if first, ok := resources[of.Name]; ok && first != of {
 			note(true, i, "%+v and before %+v", of, first)

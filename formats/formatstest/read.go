@@ -140,10 +140,10 @@ func readAtWrong(r *seek.Reader, want []byte) error {
 // unsizedWrong asserts that a clip of unknown size says so.
 func unsizedWrong(r *seek.Reader) error {
 	if _, err := r.Seek(-1, io.SeekEnd); !errors.Is(err, seek.ErrUnsized) {
-		return fmt.Errorf("Seek from an end that is not known: %v, want %w", err, seek.ErrUnsized)
+		return fmt.Errorf("seeking from an end that is not known: %v, want %w", err, seek.ErrUnsized)
 	}
 	if _, err := r.ReadAt(make([]byte, 1), 0); !errors.Is(err, seek.ErrUnsized) {
-		return fmt.Errorf("ReadAt of a size that is not known: %v, want %w", err, seek.ErrUnsized)
+		return fmt.Errorf("reading at an offset of a size that is not known: %v, want %w", err, seek.ErrUnsized)
 	}
 	return nil
 }

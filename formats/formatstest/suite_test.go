@@ -254,7 +254,7 @@ func rewrite(p *formats.Plan, by func(Shift) seek.Rewriter) {
 // hiding is a Rewriter with a field that is not exported.
 type hiding struct {
 	Shift
-	secret int
+	_ int
 }
 
 func (hiding) Equal(hiding) bool { return true } // for cmp
