@@ -428,3 +428,44 @@ func isError(t testing.TB, err, condition error) {
 		t.Errorf("the error is %v, want one of %v", err, condition)
 	}
 }
+
+func readFile(t testing.TB, dir, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// checkDecodes decodes a clip, of which ffmpeg must not complain.
+func checkDecodes(t testing.TB, path string) *oracle.Decoded {
+	t.Helper()
+	have := oracle.Decode(t, path)
+	if have.Errors != "" {
+		t.Errorf("ffmpeg complains: %s", have.Errors)
+	}
+	return have
+}
+
+// iframes lists the first picture of each segment as an I-frame playlist does:
+// by its byte range, tables and all.
+func iframes(t testing.TB, dir string) string {
+	t.Helper()
+	var out strings.Builder
+	for i := range 10 {
+		b := readFile(t, dir, fmt.Sprintf("s%03d.ts", i))
+		video, n := -1, 0
+		for at := 0; at+188 <= len(b); at += 188 { // up to the second picture
+			pid := int(b[at+1]&0x1f)<<8 | int(b[at+2])
+			if pid == 0x100 && b[at+1]&0x40 != 0 {
+				if video = at; n == 1 {
+					break
+				}
+				n++
+			}
+		}
+		fmt.Fprintf(&out, "#EXTINF:4,\n#EXT-X-BYTERANGE:%d@0\ns%03d.ts\n", video, i)
+	}
+	return out.String()
+}

@@ -63,7 +63,7 @@ func (l *locator) times(ctx context.Context, i int) (times, error) {
 	if err != nil {
 		return x, err
 	}
-	if !x.known {
+	if !x.known || l.list.iframes { // a picture by itself does not tell how long it shows
 		return times{start: s.start, end: s.end(), decodable: s.start}, nil
 	}
 	zero, known := l.zero[s.discontinuity]

@@ -117,6 +117,9 @@ func (t *tsCut) head(ctx context.Context, i int) (start time.Duration, ok bool, 
 // packets of sound lie a little before or behind the pictures that they belong
 // to.
 func (t *tsCut) sound(ctx context.Context) error {
+	if t.list.iframes {
+		return nil
+	}
 	first, err := t.scan(ctx, t.first)
 	if err != nil {
 		return err

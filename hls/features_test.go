@@ -1,0 +1,175 @@
+package hls
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// failing is an origin's fault: one resource is not to be had.
+func failing(url string) func(string, seek.Request) error {
+	return func(name string, _ seek.Request) error {
+		if name == url {
+			return fmt.Errorf("%s: %w", name, seek.ErrUnavailable)
+		}
+		return nil
+	}
+}
+
+// TestRefused: what cannot be decrypted is refused by its name, before any media
+// is asked for; a trimmed playlist leaves it to the player.
+func TestRefused(t *testing.T) {
+	for tag, name := range map[string]string{
+		`#EXT-X-KEY:METHOD=SAMPLE-AES,URI="k"`:                                                                          "SAMPLE-AES",
+		`#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://x",KEYFORMAT="com.apple.streamingkeydelivery"`:                         "FairPlay",
+		`#EXT-X-KEY:METHOD=SAMPLE-AES-CTR,URI="data:x",KEYFORMAT="urn:uuid:edef8ba9-79d6-4ace-a3c8-27dcd51d21ed"`:       "Widevine",
+		`#EXT-X-KEY:METHOD=SAMPLE-AES-CTR,URI="data:x",KEYFORMAT="com.microsoft.playready"`:                             "PlayReady",
+		`#EXT-X-KEY:METHOD=AES-256,URI="k"`:                                                                             "AES-256",
+		`#EXT-X-KEY:METHOD=AES-128,URI="k",KEYFORMAT="urn:other"` + "\n" + `#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://y"`: "urn:other",
+	} {
+		o := newOrigin()
+		o.put("https://host.test/l.m3u8", []byte(head+tag+"\n#EXTINF:4\na.ts\n#EXT-X-ENDLIST\n"))
+		m := o.mustOpen(t, "https://host.test/l.m3u8", formats.Env{})
+		_, err := m.Plan(t.Context(), between(0, 4))
+		isError(t, err, formats.ErrUnsupported)
+		if err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+		if files := o.files(); len(files) != 1 {
+			t.Errorf("asked for %v", files)
+		}
+		texts, _ := trimmed(t, m, between(0, 4), "c.m3u8")
+		if !strings.Contains(texts["c.m3u8"], "METHOD=") {
+			t.Error("the trimmed playlist has no key")
+		}
+	}
+}
+
+// TestKeyRotation: each key is fetched once and used for its own segments.
+func TestKeyRotation(t *testing.T) {
+	dir := tsPresentation(t)
+	o := newOrigin()
+	text := head
+	for i := range 10 {
+		b := readFile(t, dir, fmt.Sprintf("s%03d.ts", i))
+		key := []byte(fmt.Sprintf("key number %05d", i/3))
+		o.put(fmt.Sprintf("https://host.test/k%d", i/3), key)
+		o.put(fmt.Sprintf("https://host.test/s%d.ts", i), encrypt(t, key, int64(50+i), b))
+		if i%3 == 0 {
+			text += fmt.Sprintf("#EXT-X-KEY:METHOD=AES-128,URI=\"k%d\"\n", i/3)
+		}
+		text += fmt.Sprintf("#EXTINF:4,\ns%d.ts\n", i)
+	}
+	o.put("https://host.test/l.m3u8", []byte(strings.Replace(text, "#EXT-X-TARGET", "#EXT-X-MEDIA-SEQUENCE:50\n#EXT-X-TARGET", 1)+"#EXT-X-ENDLIST\n"))
+	m := o.mustOpen(t, "https://host.test/l.m3u8", formats.Env{})
+	p := mustPlan(t, m, between(5, 30))
+	data := clip(t, m, p)
+	var want []byte
+	for i := 1; i <= 7; i++ {
+		want = append(want, readFile(t, dir, fmt.Sprintf("s%03d.ts", i))...)
+	}
+	if string(data) != string(want) {
+		t.Errorf("%d bytes, want %d: they are not the plain segments", len(data), len(want))
+	}
+	keys := 0
+	for _, name := range o.files() {
+		if strings.HasPrefix(name, "k") {
+			keys++
+		}
+	}
+	if keys != 3 {
+		t.Errorf("keys were asked for %d times, want 3", keys)
+	}
+	if plan := fmt.Sprintf("%+v", p.Parts[1].Rewrite); strings.Contains(plan, "key number") || !strings.Contains(plan, "/k0") {
+		t.Errorf("the plan holds a key, or not where it is: %s", plan)
+	}
+	// The wrong key: an error, and no garbage.
+	o.put("https://host.test/k1", []byte("not the key here"))
+	m = o.mustOpen(t, "https://host.test/l.m3u8", formats.Env{})
+	if p, err := m.Plan(t.Context(), between(13, 14)); err == nil {
+		t.Errorf("planned with the wrong key: %v", p.Covered)
+	} else {
+		isError(t, err, formats.ErrDamaged)
+	}
+}
+
+// TestLowLatency: parts, hints and what the server says of itself are read.
+func TestLowLatency(t *testing.T) {
+	m := mustParse(t, head+`#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=24.0,PART-HOLD-BACK=3.0,HOLD-BACK=12
+#EXT-X-PART-INF:PART-TARGET=1.0
+#EXT-X-MEDIA-SEQUENCE:7
+#EXT-X-PART:DURATION=1,URI="all.mp4",BYTERANGE="100@10",INDEPENDENT=YES
+#EXT-X-PART:DURATION=1,URI="all.mp4",BYTERANGE="200"
+#EXTINF:2,
+seg7.mp4
+#EXT-X-PART:DURATION=0.5,URI="p8.0.mp4",GAP=YES
+#EXT-X-PRELOAD-HINT:TYPE=PART,URI="p8.1.mp4",BYTERANGE-START=20
+#EXT-X-RENDITION-REPORT:URI="../other.m3u8",LAST-MSN=7
+`).media
+	parts := m.segments[0].parts
+	if len(m.segments) != 1 || len(parts) != 2 || parts[0].bytes != (seek.Range{Offset: 10, Length: 100}) || !parts[0].independent || parts[1].bytes != (seek.Range{Offset: 110, Length: 200}) {
+		t.Errorf("segment 7 has the parts %+v", parts)
+	}
+	if len(m.parts) != 1 || !m.parts[0].gap || m.parts[0].duration != 500*time.Millisecond {
+		t.Errorf("the segment to come has the parts %+v", m.parts)
+	}
+	if m.hint == nil || m.hint.uri != "p8.1.mp4" || m.hint.bytes.Offset != 20 {
+		t.Errorf("the hint is %+v", m.hint)
+	}
+	if !m.control.blocking || m.control.skipUntil != 24*time.Second || m.control.holdBack != 12*time.Second || m.partTarget != time.Second {
+		t.Errorf("the server says %+v, parts of %v", m.control, m.partTarget)
+	}
+	// A trimmed playlist is of whole segments.
+	o := newOrigin()
+	o.put(testURL, []byte(head+"#EXT-X-PART:DURATION=1,URI=\"a\"\n#EXTINF:2,\nseg.ts\n#EXT-X-PART:DURATION=1,URI=\"b\"\n"))
+	texts, _ := trimmed(t, o.mustOpen(t, testURL, formats.Env{}), between(0, 2), "c.m3u8")
+	if strings.Contains(texts["c.m3u8"], "PART") {
+		t.Errorf("parts are in a trimmed playlist:\n%s", texts["c.m3u8"])
+	}
+}
+
+// TestPictures cuts an I-frame playlist: the pictures that show in the interval.
+func TestPictures(t *testing.T) {
+	dir := tsPresentation(t)
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/ts", dir)
+	o.put("https://host.test/ts/i.m3u8", []byte(head+"#EXT-X-I-FRAMES-ONLY\n"+iframes(t, dir)+"#EXT-X-ENDLIST\n"))
+	o.put("https://host.test/ts/master.m3u8", []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nmedia.m3u8\n#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI=\"i.m3u8\"\n"))
+	m := o.mustOpen(t, "https://host.test/ts/master.m3u8", formats.Env{Variant: "iframes"})
+	p := mustPlan(t, m, between(9, 13))
+	have := checkDecodes(t, write(t, "clip.ts", clip(t, m, p)))
+	if n := len(have.Video[0]); n != 2 || p.Covered.String() != "[8, 16)" { // those of 8 s and 12 s
+		t.Errorf("%d pictures, want 2; covered is %s", n, p.Covered)
+	}
+	for _, name := range o.files() {
+		if name == "media.m3u8" || name == "s001.ts" {
+			t.Errorf("asked for %s", name)
+		}
+	}
+}
+
+// TestSeparate: sound and pictures that one file cannot hold are an error that
+// says what can.
+func TestSeparate(t *testing.T) {
+	dir := tsPresentation(t)
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/ts", dir)
+	packedPresentation(t, o, "aac", ".aac", true)
+	o.put("https://host.test/master.m3u8", []byte("#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"x\",DEFAULT=YES,URI=\"p/list.m3u8\"\n"+
+		"#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS=\"avc1.4d,mp4a.40.2\",AUDIO=\"a\"\nts/media.m3u8\n"))
+	m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
+	_, err := m.Plan(t.Context(), between(9, 13))
+	isError(t, err, formats.ErrUnsupported)
+	if err != nil && !strings.Contains(err.Error(), "-o FOLDER/") {
+		t.Errorf("%v does not say what can", err)
+	}
+	out := writePackage(t, m, between(9, 13))
+	have := checkDecodes(t, out+"/index.m3u8")
+	if len(have.Video) == 0 || len(have.Audio) == 0 {
+		t.Errorf("the package has %d videos and %d sounds", len(have.Video), len(have.Audio))
+	}
+}
