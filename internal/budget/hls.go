@@ -9,3 +9,7 @@ const (
 	// HLSWrong is for durations in the playlist that are wrong.
 	HLSWrong = 2
 )
+
+// TripsHLS returns how many dependent round trips a clip of HLS takes until its
+// first media byte: one for each level of playlists, and one.
+func TripsHLS(levels int) int { return levels + 1 }

@@ -1,0 +1,164 @@
+package hls_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/hls"
+	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/faultserver"
+	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// TestOverHTTP counts at the server what clips cost: levels of playlists and one
+// more round trip until the first media byte, each file once, and no file that
+// the interval does not need.
+func TestOverHTTP(t *testing.T) {
+	tools.Need(t, "ffmpeg", "ffprobe")
+	for _, test := range []struct {
+		name, list string
+		dir        string
+		trips      int
+		want       string // files, sorted by the test
+	}{
+		{"segments", "media.m3u8", hls.TSPresentation(t), budget.TripsHLS(1), "media.m3u8 s002.ts s003.ts s004.ts s005.ts"},
+		{"fragmented MP4", "media.m3u8", hls.FMP4Presentation(t), budget.TripsHLS(1), "init.mp4 media.m3u8 s002.m4s s003.m4s s004.m4s s005.m4s"},
+		{"a master playlist", "master.m3u8", hls.MasterPresentation(t), budget.TripsHLS(2),
+			"init0.mp4 init2.mp4 master.m3u8 media0.m3u8 media2.m3u8 v0_002.m4s v0_003.m4s v0_004.m4s v0_005.m4s v2_002.m4s v2_003.m4s v2_004.m4s v2_005.m4s"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := faultserver.Start(t, faultserver.Config{Dir: test.dir, RTT: 20 * time.Millisecond})
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			totals := &seek.Totals{}
+			c := &client.Client{Observer: totals}
+			defer c.CloseIdleConnections()
+			clip, err := c.Clip(t.Context(), server.URL+"/"+test.list+"#t=10,21")
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := make([]byte, 1)
+			if _, err := io.ReadFull(clip, first); err != nil {
+				t.Fatal(err)
+			}
+			totals.FirstMediaByte()
+			if _, err := io.Copy(io.Discard, clip); err != nil {
+				t.Fatal(err)
+			}
+			clip.Close()
+			asked := map[string]int{}
+			var size int64
+			for _, r := range server.Log() {
+				name := filepath.Base(r.Path)
+				asked[name]++
+				if info, err := os.Stat(filepath.Join(test.dir, name)); err == nil {
+					size += info.Size()
+				}
+			}
+			for name := range strings.FieldsSeq(test.want) {
+				if asked[name] != 1 {
+					t.Errorf("%s was asked for %d times", name, asked[name])
+				}
+				delete(asked, name)
+			}
+			for name, n := range asked {
+				t.Errorf("%s was asked for %d times: the interval does not need it", name, n)
+			}
+			if got := totals.Transfer(); got.FirstMediaTrips > test.trips {
+				t.Errorf("%d round trips to the first media byte, want %d", got.FirstMediaTrips, test.trips)
+			}
+			if stats := server.Stats(); stats.Bytes > budget.Bytes(size) {
+				t.Errorf("%d bytes of files of %d", stats.Bytes, size)
+			}
+		})
+	}
+}
+
+// TestSecrets: what the client was given goes to the host that was opened and no
+// other; tokens in the playlist's own query do not go along with its segments;
+// what a redirect of the playlist led to is the base of its URIs.
+func TestSecrets(t *testing.T) {
+	dir := hls.TSPresentation(t)
+	segment, err := os.ReadFile(filepath.Join(dir, "s000.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{"/there/b.ts": {Content: segment}}})
+	list := "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts?own=1\n#EXTINF:4,\n" + other.URL + "/there/b.ts\n#EXT-X-ENDLIST\n"
+	home := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{
+		"/real/list.m3u8": {Content: []byte(list)}, "/real/a.ts": {Content: segment},
+	}})
+	home.Fault(func(_ int, r *http.Request) (f faultserver.Fault) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			f.Status = http.StatusUnauthorized
+		} else if r.URL.Path == "/list.m3u8" {
+			f.Redirect = "/real/list.m3u8?moved=1"
+		}
+		return f
+	})
+	other.Fault(func(_ int, r *http.Request) (f faultserver.Fault) {
+		if r.Header.Get("Authorization") != "" || r.URL.RawQuery != "" {
+			t.Errorf("another host was sent %q, %q", r.Header.Get("Authorization"), r.URL.RawQuery)
+		}
+		return f
+	})
+	c := &client.Client{Header: http.Header{"Authorization": {"Bearer secret"}}}
+	defer c.CloseIdleConnections()
+	r, err := c.Open(t.Context(), home.URL+"/list.m3u8?token=playlist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	clip, err := r.Clip(t.Context(), fragment.Parse("t=0,8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	if b, err := io.ReadAll(clip); err != nil || !bytes.Equal(b, append(bytes.Clone(segment), segment...)) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	last := home.Log()[len(home.Log())-1]
+	if last.Path != "/real/a.ts" && last.Path != "/real/a.ts?own=1" {
+		t.Errorf("the segment was asked for as %s", last.Path)
+	}
+	if plan := fmt.Sprintf("%+v", clip.Plan); strings.Contains(plan, "secret") || strings.Contains(plan, "token=playlist") {
+		t.Error("the plan holds what was a secret")
+	}
+}
+
+// TestReachesNothingElse: a playlist from the network names no files, and no
+// playlist leads to itself.
+func TestReachesNothingElse(t *testing.T) {
+	passwd := "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n"
+	server := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{
+		"/file.m3u8":   {Content: []byte(passwd)},
+		"/cycle.m3u8":  {Content: []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\ncycle.m3u8\n")},
+		"/nested.m3u8": {Content: []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\ncycle.m3u8\n")},
+		"/key.m3u8":    {Content: []byte("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-KEY:METHOD=AES-128,URI=\"file:///etc/hostname\"\n#EXTINF:4,\nx.ts\n#EXT-X-ENDLIST\n")},
+		"/map.m3u8":    {Content: []byte("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-MAP:URI=\"file:///etc/hostname\"\n#EXTINF:4,\nx.ts\n#EXT-X-ENDLIST\n")},
+	}})
+	c := &client.Client{}
+	defer c.CloseIdleConnections()
+	for _, name := range []string{"file", "cycle", "nested", "key", "map"} {
+		server.Reset()
+		clip, err := c.Clip(t.Context(), server.URL+"/"+name+".m3u8#t=0,4")
+		if err == nil {
+			clip.Close()
+			t.Errorf("%s.m3u8 was clipped", name)
+		}
+		if n := server.Stats().Requests; n > 3 {
+			t.Errorf("%s.m3u8: %d requests", name, n)
+		}
+	}
+}
