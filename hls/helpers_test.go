@@ -39,14 +39,32 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-const corpus = "../../shared/corpus/hls"
+// owned are the presentations and playlists that belong to the project, corpus a
+// larger collection of the same kinds that may stand beside it.
+const (
+	owned  = "../testdata/hls"
+	corpus = "../../shared/corpus/hls"
+)
 
-// needCorpus skips where the corpus is not there.
+// needCorpus skips where the larger collection is not there.
 func needCorpus(t testing.TB) {
 	t.Helper()
-	if _, err := os.Stat(corpus); err != nil {
-		t.Skip("the corpus is not here")
+	if !hasCorpus() {
+		t.Skip("the larger collection is not here")
 	}
+}
+
+func hasCorpus() bool {
+	_, err := os.Stat(corpus)
+	return err == nil
+}
+
+// collection is the largest there is.
+func collection() string {
+	if hasCorpus() {
+		return corpus
+	}
+	return owned
 }
 
 // origin is an HTTP server in memory: files by their URL, and what was asked.
@@ -363,11 +381,15 @@ func checkPictures(t testing.TB, clip string, a, b float64) *oracle.Decoded {
 	return have
 }
 
-// corpusTruth reads the recorded facts of the corpus about playlists.
-func corpusTruth(t testing.TB) map[string]manifestTruth {
+// playlistTruth reads what is recorded of a collection's playlists, by their
+// paths in it.
+func playlistTruth(t testing.TB) map[string]manifestTruth {
 	t.Helper()
-	needCorpus(t)
-	b, err := os.ReadFile(corpus + "/../truth.json")
+	path := owned + "/truth.json"
+	if hasCorpus() {
+		path = corpus + "/../truth.json"
+	}
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
