@@ -68,7 +68,7 @@ func checkCorpusFile(t *testing.T, o *opened, path string, truth oracle.TruthFil
 	checked := 0
 	for _, s := range truth.Streams {
 		for _, i := range s.Intervals {
-			if i.Packets == 0 {
+			if i.Packets == 0 || checked > 0 && !tools.Full() {
 				continue
 			}
 			plan, err := o.Plan(t.Context(), seconds(max(0, i.A-start), i.B-start))

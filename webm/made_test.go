@@ -18,6 +18,8 @@ type made struct {
 	name  string
 	ext   string // default "webm"
 	args  []string
+	from  string   // the file whose streams it copies
+	full  bool     // only in a full run: others show the same traits
 	live  bool     // through a pipe: unknown sizes, no Cues, no Duration
 	merge []string // options of mkvmerge, which makes the file of ffmpeg's then
 	sound soundRule
@@ -57,25 +59,25 @@ var (
 // in a short run.
 var files = []made{
 	{name: "vp8-vorbis", args: args(picture25, tone441, vp8, vorbis), trait: interval{5.013, 7.5}},
-	{name: "vp8-altref-vorbis", args: args(picture25, tone48, vp8alt, vorbis), trait: interval{6.5, 9.1}},
+	{name: "vp8-altref-vorbis", full: true, args: args(picture25, tone48, vp8alt, vorbis), trait: interval{6.5, 9.1}},
 	{name: "vp9-opus", args: args(picture25, tone48, vp9, opusCodec), sound: opus, trait: interval{5.013, 7.5}},
-	{name: "vp9-opus-front", args: args(picture25, tone48, vp9, opusCodec, s("-cues_to_front", "1")), sound: opus, trait: interval{3.99, 6.01}},
-	{name: "vp9-opus-live", live: true, args: args(picture25, tone48, vp9, opusCodec), sound: opus, trait: interval{8.3, 11}},
+	{name: "vp9-opus-front", from: "vp9-opus.webm", full: true, args: s("-cues_to_front", "1"), sound: opus, trait: interval{3.99, 6.01}},
+	{name: "vp9-opus-live", from: "vp9-opus.webm", live: true, sound: opus, trait: interval{8.3, 11}},
 	{name: "av1-opus", args: args(picture25, tone48, av1, opusCodec), sound: opus, trait: interval{4, 6}},
 	{name: "h264-aac", ext: "mkv", args: args(picture25, tone441, x264, aac), trait: interval{5.013, 7.5}},
-	{name: "h264-aac-live", ext: "mkv", live: true, args: args(picture25, tone48, x264, aac), trait: interval{8.5, 11}},
+	{name: "h264-aac-live", ext: "mkv", from: "h264-aac.mkv", live: true, full: true, trait: interval{8.5, 11}},
 	{name: "h264-ntsc-mp3", ext: "mkv", args: args(s("-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=12"), tone441, x264, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{8.01, 10.345}},
 	{name: "h265-flac", ext: "mkv", args: args(picture25, tone48, x265, s("-c:a", "flac")), trait: interval{7.123, 9.02}},
 	{name: "h264-pcm", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "pcm_s16le")), trait: interval{4.2, 6}},
 	{name: "h264-ac3", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "ac3", "-b:a", "128k")), sound: whole, trait: interval{4.2, 6}},
-	{name: "merged-h264-aac", ext: "mkv", merge: s(), args: args(picture25, tone441, x264, aac), trait: interval{5.5, 8}},
-	{name: "merged-vp9-opus", ext: "webm", merge: s("--webm"), args: args(picture25, tone48, vp9, opusCodec), sound: opus, trait: interval{6.6, 8}},
-	{name: "merged-crc", ext: "mkv", merge: s("--engage", "no_simpleblocks", "--cluster-length", "700ms"), args: args(picture25, tone441, x264, aac), trait: interval{5.5, 8}},
+	{name: "merged-h264-aac", ext: "mkv", from: "h264-aac.mkv", merge: s(), trait: interval{5.5, 8}},
+	{name: "merged-vp9-opus", from: "vp9-opus.webm", full: true, merge: s("--webm"), sound: opus, trait: interval{6.6, 8}},
+	{name: "merged-groups", ext: "mkv", from: "h264-aac.mkv", full: true, merge: s("--engage", "no_simpleblocks", "--cluster-length", "700ms"), trait: interval{5.5, 8}},
 	{name: "opus-only", args: args(tone48, opusCodec), sound: opus, trait: interval{4.2345, 6}},
-	{name: "vorbis-only", args: args(tone441, vorbis), trait: interval{4.2345, 6}},
+	{name: "vorbis-only", full: true, args: args(tone441, vorbis), trait: interval{4.2345, 6}},
 	{name: "mp3-laced", ext: "mka", merge: s(), args: args(tone441, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{4.2, 6}},
-	{name: "flac-only", ext: "mka", args: args(tone441, s("-c:a", "flac")), trait: interval{4.2345, 6}},
-	{name: "two-sounds", ext: "mkv", args: args(picture25, tone48, sweep("32000"), s("-map", "0", "-map", "1", "-map", "2"), x264, aac), trait: interval{8, 9}},
+	{name: "flac-only", ext: "mka", full: true, args: args(tone441, s("-c:a", "flac")), trait: interval{4.2345, 6}},
+	{name: "two-sounds", ext: "mkv", full: true, args: args(picture25, tone48, sweep("32000"), s("-map", "0", "-map", "1", "-map", "2"), x264, aac), trait: interval{8, 9}},
 }
 
 // intervals are compared of every file in a full run: on, just before and just
@@ -126,6 +128,15 @@ func (m made) path(t testing.TB) string {
 
 func (m made) write(t testing.TB, path string) {
 	all := append(slices.Clone(m.args), "-map_metadata", "-1", "-fflags", "+bitexact")
+	if m.from != "" {
+		base := filepath.Join(tempDir, m.from)
+		for _, b := range files {
+			if strings.TrimSuffix(m.from, filepath.Ext(m.from)) == b.name {
+				base = b.path(t)
+			}
+		}
+		all = append([]string{"-i", base, "-map", "0", "-c", "copy"}, all...)
+	}
 	switch {
 	case m.live:
 		format := "webm"
