@@ -194,7 +194,7 @@ func (o *opening) open(ctx context.Context) error {
 			break
 		}
 	}
-	if _, ok := o.found[idCues]; !ok {
+	if _, ok := o.found[idCues]; !ok || o.tells[idTags] == 0 {
 		o.searchTail()
 	}
 	return o.parseAll(ctx)

@@ -576,7 +576,7 @@ func (p *planner) findKey() bool {
 		}
 	}
 	// Before the first picture there may be sound.
-	return p.key != nil || atFirst && pictures
+	return p.key != nil || atFirst && (pictures || p.start.ended)
 }
 
 // time is when a block of a track is presented, in ns.
