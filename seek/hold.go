@@ -40,6 +40,20 @@ func (w *Window) Open(ctx context.Context, r Request) (*Body, error) {
 	return &Body{Info: info, Offset: c.Offset, ReadCloser: b}, nil
 }
 
+// Refresh asks the source how large the resource is by now, with one request
+// for its last byte. It is for resources that grow: what the Window holds stays.
+func (w *Window) Refresh(ctx context.Context) error {
+	body, err := w.source.Open(ctx, Request{Suffix(1), Tail, "size"})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.learn(body.Info)
+	return nil
+}
+
 // edges returns the held bytes at the beginning and at the end of a closed
 // range. They do not overlap. The window's lock is held.
 func (w *Window) edges(r Range) (head, tail []byte) {

@@ -493,6 +493,10 @@ func TestWindowGrowing(t *testing.T) {
 		t.Errorf("size %d after an answer that tells 2000", got)
 	}
 	expect(t, w, []seek.Request{at(900, 1000), last(10)}, rng(900, 1000), rng(1990, 10))
+	src.Change(3000, seektest.Fill(seektest.Pattern), `"3"`)
+	if err := w.Refresh(t.Context()); err != nil || w.Info().Size != 3000 {
+		t.Errorf("size %d (%v) after a request for it, want 3000", w.Info().Size, err)
+	}
 }
 
 func TestWindowClose(t *testing.T) {
