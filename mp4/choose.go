@@ -168,9 +168,13 @@ func (m *movie) choose(t *track, want fragment.Interval, exact bool) *cut {
 }
 
 // trim cuts the durations of the first and the last sample of a track that is
-// neither pictures nor sound.
+// neither pictures nor sound. A time code goes on counting within its sample:
+// that stays whole, and the edit list says where in it the clip begins.
 func (c *cut) trim() {
 	s := c.track.tables
+	if c.track.handler == "tmcd" {
+		return
+	}
 	if c.track.kind == formats.Video || c.track.kind == formats.Audio || s.ctts != nil || len(c.pieces) != 1 || c.pieces[0].still {
 		return
 	}

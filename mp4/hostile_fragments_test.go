@@ -3,9 +3,11 @@ package mp4_test
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -43,7 +45,7 @@ func TestHostileFragments(t *testing.T) {
 		{"sidx with a first offset beyond the file", patch(flat, "sidx", 0, 16, 127, 255, 255, 255), formats.ErrDamaged, ""},
 		{"sidx of sizes beyond the file", patch(flat, "sidx", 0, 24, 127, 255, 255, 255), formats.ErrDamaged, ""},
 		{"sidx of durations beyond any medium", patch(flat, "sidx", 0, 28, ones...), nil, ""},
-		{"sidx without references", patch(flat, "sidx", 0, 22, 0, 0), nil, ""}, // then it is searched
+		{"sidx without references", patch(flat, "sidx", 0, 22, 0, 0), nil, ""},                       // then it is searched
 		{"sidx that ends inside a fragment", patch(flat, "sidx", 0, 24+2*12, 128, 0, 1, 0), nil, ""}, // then it is searched
 		{"references to what is no index", patch(tree, "sidx", 0, 24, 128, 0, 1, 0), formats.ErrDamaged, "sidx"},
 		{"index of indices cut off", patch(tree, "sidx", 1, 22, 255, 255), formats.ErrDamaged, "sidx"},
@@ -163,6 +165,44 @@ func fuzzFragment(t *testing.T, data []byte, a, length float64) {
 	}
 }
 
+// mutate changes some bytes.
+func mutate(data []byte, r *rand.Rand) []byte {
+	out := bytes.Clone(data)
+	for range 1 + r.IntN(4) {
+		i := r.IntN(len(out) - 4)
+		switch r.IntN(3) {
+		case 0:
+			out[i] = byte(r.IntN(256))
+		case 1:
+			out[i] ^= 1 << r.IntN(8)
+		case 2:
+			be.PutUint32(out[i:], r.Uint32())
+		}
+	}
+	return out
+}
+
+// TestMutations reads a few thousand damaged files. None may take long: what
+// loops over a number that a file claims shows here.
+func TestMutations(t *testing.T) {
+	var seeds [][]byte
+	for _, index := range []indexForm{flatIndex, treeIndex, chainIndex, tailIndex, eachIndex, noIndex} {
+		seeds = append(seeds, fragmentsOf(index, fragmentForm{between: boxesBetween()}))
+	}
+	seeds = append(seeds, fragmentsOf(noIndex, fragmentForm{absolute: true, runs: 2}), fragmentsOf(flatIndex, fragmentForm{apart: true, untimed: true}),
+		(&testFile{tracks: []*testTrack{reordered(), tone()}}).build())
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		data := mutate(seeds[r.IntN(len(seeds))], r)
+		start := time.Now()
+		fuzzFragment(t, data, float64(r.IntN(1000))/100, float64(r.IntN(1000))/100)
+		fuzzPart(t, data, r.IntN(1000))
+		if took := time.Since(start); took > 5*time.Second {
+			t.Fatalf("%v for a file of %d bytes", took, len(data))
+		}
+	}
+}
+
 // FuzzParts opens arbitrary bytes as a moov that is read in parts, and plans.
 func FuzzParts(f *testing.F) {
 	for _, film := range []longFilm{{seconds: 40}, {seconds: 40, moovLast: true, depends: true}, {seconds: 40, dense: true, pcm: true}} {
@@ -171,33 +211,38 @@ func FuzzParts(f *testing.F) {
 		if _, err := source.Content.ReadAt(data, max(0, source.Info.Size-int64(len(data)))*int64(boolToInt(film.moovLast))); err != nil {
 			f.Fatal(err)
 		}
-		f.Add(data, uint16(2000), uint16(300))
+		f.Add(data, uint16(2000))
 	}
-	f.Add((&testFile{tracks: []*testTrack{reordered(), tone()}}).build(), uint16(255), uint16(148))
-	f.Fuzz(func(t *testing.T, data []byte, a, length uint16) {
-		source := seektest.New(data)
-		w := seek.NewWindow(t.Context(), source, 0)
-		defer w.Close()
+	f.Add((&testFile{tracks: []*testTrack{reordered(), tone()}}).build(), uint16(255))
+	f.Fuzz(func(t *testing.T, data []byte, a uint16) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		m, err := mp4.Format{}.Open(t.Context(), w, formats.Env{Limits: formats.Limits{Whole: 1}})
-		if err != nil {
-			return
-		}
-		p, err := m.Plan(t.Context(), between(float64(a)/100, float64(a)/100+float64(length)/100))
-		if err != nil {
-			return
-		}
-		for _, part := range p.Parts {
-			if part.Resource != nil && (part.Offset < 0 || part.End() > int64(len(data))) {
-				t.Fatalf("a part of bytes %v of a file of %d", part.Range, len(data))
-			}
-		}
+		fuzzPart(t, data, int(a))
 		runtime.ReadMemStats(&after)
 		if used, most := after.TotalAlloc-before.TotalAlloc, uint64(fuzzFragmentFloor+fuzzFactor*len(data)); used > most {
 			t.Errorf("%d bytes of memory for a file of %d", used, len(data))
 		}
 	})
+}
+
+// fuzzPart opens a file in parts and plans from so many hundredths of a second
+// on.
+func fuzzPart(t *testing.T, data []byte, a int) {
+	w := seek.NewWindow(t.Context(), seektest.New(data), 0)
+	defer w.Close()
+	m, err := mp4.Format{}.Open(t.Context(), w, formats.Env{Limits: formats.Limits{Whole: 1}})
+	if err != nil {
+		return
+	}
+	p, err := m.Plan(t.Context(), between(float64(a)/100, float64(a)/100+1.5))
+	if err != nil {
+		return
+	}
+	for _, part := range p.Parts {
+		if part.Resource != nil && (part.Offset < 0 || part.End() > int64(len(data))) {
+			t.Fatalf("a part of bytes %v of a file of %d", part.Range, len(data))
+		}
+	}
 }
 
 func boolToInt(b bool) int {

@@ -98,7 +98,7 @@ func (r *resolver) resolve(ctx context.Context, want fragment.Interval, chosen [
 		}
 		return r.view(s, tables, spans, want)
 	}
-	return nil, unsupported("moof", s.head[0].box.off, "choose an earlier beginning", "no sync sample in the fragments before the interval")
+	return nil, unsupported("moof", s.all()[0].box.off, "choose an earlier beginning", "no sync sample in the fragments before the interval")
 }
 
 // view makes a view of the fragments that were read.
@@ -199,7 +199,7 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 	}
 	s := &spread{head: fragments, first: run.from == 0, last: run.end == len(run.index.places), run: run}
 	if len(fragments) == 0 {
-		return nil, damaged("", head[0].start, "no fragment where the index has one")
+		return nil, damaged("", run.index.places[run.from].start, "no fragment where the index has one")
 	}
 	if run.from > 0 {
 		run.index.date(x.file.movie, fragments, run.from)

@@ -51,9 +51,10 @@ func (f longFilm) build() (*seektest.Source, int64) {
 	const gop = 250
 	start := int64(32 + 16) // ftyp, header of the mdat
 	var moov []byte
+	var at int64
 	for range 2 { // the second time, with the length of a moov in front
 		video, sound, r = longTrack{}, longTrack{}, 1
-		at := start
+		at = start
 		for second := range f.seconds {
 			for pictures := 0; pictures < 60; {
 				n := min(1+r.below(2), 60-pictures) // chunks as short as ffmpeg makes them
@@ -88,7 +89,7 @@ func (f longFilm) build() (*seektest.Source, int64) {
 		}
 		start = 32 + int64(len(moov)) + 16
 	}
-	return f.front(moov, start, 0)
+	return f.front(moov, start, at)
 }
 
 // picture adds a picture: every second to fourth is not a reference and is
@@ -162,9 +163,8 @@ func (f longFilm) place(start, end int64, moov []byte) (*seektest.Source, int64)
 	return seektest.Virtual(end+int64(len(moov)), content), int64(len(moov))
 }
 
-// front puts the moov before the media.
-func (f longFilm) front(moov []byte, start, _ int64) (*seektest.Source, int64) {
-	end := start + int64(f.seconds)*60*320
+// front puts the moov before the media, which lie at [start, end).
+func (f longFilm) front(moov []byte, start, end int64) (*seektest.Source, int64) {
 	head := mkbox("ftyp", []byte("isom"), u32(512), []byte("isomiso2mp41avc1")[:12], u32(0))
 	head = append(append(head, moov...), u32(1)...)
 	head = append(append(head, "mdat"...), be.AppendUint64(nil, uint64(end-start+16))...)
