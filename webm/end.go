@@ -14,6 +14,11 @@ func (m *media) findEnd(ctx context.Context) (int64, error) {
 	if known != nil && !m.growing {
 		return *known, nil
 	}
+	if m.growing {
+		if err := m.w.Refresh(ctx); err != nil {
+			return 0, err
+		}
+	}
 	b, err := m.find(ctx, m.pointsOf(0), maxOffset/m.info.scale, 0)
 	if err != nil {
 		return 0, err

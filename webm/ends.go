@@ -1,0 +1,323 @@
+package webm
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// gather reads the two ends of the interval. Where no keyframe is found at the
+// place that the index tells, it steps back, and in the end does without the
+// index. Without an index it steps back by twice as much each time.
+func (p *planner) gather(ctx context.Context) error {
+	for p.back = 0; ; p.back++ {
+		if err := p.locate(ctx, p.back); err != nil {
+			return err
+		}
+		shown := p.prefetchShown()
+		if err := p.readEnds(ctx); err != nil {
+			return err
+		}
+		ok, err := p.settleStart(ctx)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := p.reachBack(ctx); err != nil {
+				return err
+			}
+			if err := p.takeShown(ctx, shown); err != nil {
+				return err
+			}
+			if err := p.settleEnd(ctx); err != nil {
+				return err
+			}
+			return p.withinMedia()
+		}
+		switch {
+		case len(p.cues) > 0 && p.back < maxBack:
+			p.warn("the index points to byte %d for %v s, where no keyframe is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
+		case len(p.cues) > 0: // it is not to be trusted
+			p.cues, p.back = nil, -1
+		case p.start.err != nil:
+			return p.start.err
+		case p.from.at.offset <= p.m.first.offset || p.back > maxDoubling:
+			return damaged("Segment/Cluster", p.from.at.offset, "no keyframe was found at or before the interval")
+		}
+	}
+}
+
+// withinMedia reports an interval that begins behind the last sample, which only
+// shows here where no duration is stated.
+func (p *planner) withinMedia() error {
+	if p.m.timed || !p.end.ended {
+		return nil
+	}
+	if end := p.m.lastOf(p.end.blocks); p.a > p.m.start && p.a >= end {
+		return &formats.PastEndError{Start: p.sel.Interval.Start, Duration: nanos(end - p.m.start)}
+	}
+	return nil
+}
+
+// locate finds both ends, at the same time. Skip steps back from the place that
+// the index tells for a, so many times.
+func (p *planner) locate(ctx context.Context, skip int) error {
+	m := p.m
+	var back bracket
+	end := min(p.b, maxOffset)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		begin := p.begin()
+		if len(p.cues) == 0 {
+			begin, skip = max(0, begin-(1<<skip-1)*1e9), 0
+		}
+		p.from, err = p.locateStart(ctx, begin/m.info.scale, skip)
+		return err
+	})
+	g.Go(func() (err error) {
+		p.to, err = p.locateEnd(ctx, end)
+		return err
+	})
+	g.Go(func() (err error) { // sound before b may lie before the cluster of b
+		back, err = p.locateEnd(ctx, max(0, end-interleave))
+		return err
+	})
+	if len(p.cues) == 0 && skip == 0 {
+		p.locateMiddle(ctx, g)
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if p.to.at.offset < p.from.at.offset { // the one was narrowed, the other not
+		p.to.at = p.from.at
+	}
+	if p.tail = back.at; p.tail.offset < p.from.at.offset {
+		p.tail = p.from.at
+	}
+	return nil
+}
+
+// locateMiddle searches for clusters between as well, where there are probably
+// so many bytes that they are divided: later it would cost a round more.
+func (p *planner) locateMiddle(ctx context.Context, g *errgroup.Group) {
+	m := p.m
+	a, b, size := p.a, p.b, m.clustersEnd(m.first.offset)-m.first.offset
+	if m.timed {
+		b = min(b, m.start+m.duration)
+		size = int64(float64(size) * float64(b-a) / float64(max(m.duration, 1)))
+	}
+	if b == maxOffset { // how long it is nobody knows
+		return
+	}
+	n := min(p.parts(size), 4)
+	p.middle = make([]int64, max(n-1, 0))
+	for i := range p.middle {
+		g.Go(func() error {
+			between, err := m.bySearch(ctx, (a+(b-a)/n*int64(i+1))/m.info.scale, 0)
+			p.middle[i] = between.at.offset
+			return err
+		})
+	}
+}
+
+// locateStart finds the cluster that a lies in. Where points of the index are
+// far apart there may be keyframes between.
+func (p *planner) locateStart(ctx context.Context, ticks int64, skip int) (bracket, error) {
+	m := p.m
+	b, err := m.find(ctx, p.cues, ticks, skip)
+	if err != nil || len(p.cues) == 0 || m.ns(b.next.time-b.at.time) <= sparseTime || m.ns(ticks-b.at.time) <= sparseTime/4 {
+		return b, err
+	}
+	if skip > 0 { // what was found between had no keyframe
+		return m.find(ctx, p.cues, ticks, skip-1)
+	}
+	fine, _, err := m.refine(ctx, b, ticks)
+	return fine, err
+}
+
+// locateEnd finds the cluster that b lies in. Where points of the index are far
+// apart, all from one of them to b would be read at once.
+func (p *planner) locateEnd(ctx context.Context, ns int64) (bracket, error) {
+	m := p.m
+	b, err := m.find(ctx, p.cues, ns/m.info.scale, 0)
+	if err != nil || len(p.cues) == 0 || m.place(b, ns)-b.at.offset <= sparseBytes {
+		return b, err
+	}
+	fine, _, err := m.refine(ctx, b, ns/m.info.scale)
+	return fine, err
+}
+
+// rate is the number of bytes a second between two anchors.
+func rate(m *media, a, b anchor) int64 {
+	ns := m.ns(b.time - a.time)
+	if ns <= 0 || b.offset <= a.offset {
+		return 0
+	}
+	return int64(float64(b.offset-a.offset) * 1e9 / float64(ns))
+}
+
+// bytesFor is what a time costs at a rate, within bounds.
+func bytesFor(rate, ns, least, most int64) int64 {
+	return max(least, min(int64(float64(rate)*float64(ns)/1e9), most))
+}
+
+// readEnds reads what probably holds the first and the last blocks.
+func (p *planner) readEnds(ctx context.Context) error {
+	m := p.m
+	s, e := p.from, p.to
+	r := &region{lo: s.at.offset, from: s.at.offset}
+	if lead := p.leadIn(); p.video && lead > 0 && r.from > m.first.offset {
+		around := rate(m, s.prev, s.at)
+		if s.prev.offset == 0 || around == 0 {
+			around = rate(m, s.at, s.next)
+		}
+		r.lo = max(m.first.offset, r.from-bytesFor(around, lead+lag, minBefore, maxBefore))
+		if s.prev.offset > 0 && s.prev.offset >= r.from-smallCluster {
+			r.lo, r.from = s.prev.offset, s.prev.offset
+		}
+	}
+	hi := p.guessEnd(e)
+	if !p.video {
+		if begin := m.place(s, p.begin()) - insideSlack; begin-r.from > smallCluster {
+			if ok, err := p.readInside(ctx, begin, hi); ok || err != nil {
+				return err
+			}
+		}
+	}
+	if hi-s.at.offset <= oneRead {
+		r.size = hi - r.lo
+		p.start, p.end = r, r
+		return m.read(ctx, r)
+	}
+	edge := max(minEdge, min((s.next.offset-s.at.offset)/3, maxEdge))
+	if !p.video || p.unsure() { // up to a, and what lags behind
+		edge = max(edge, m.place(s, p.a)-s.at.offset+bytesFor(rate(m, s.at, s.next), interleave, minBehind, maxBehind))
+	}
+	r.size = min(s.at.offset+edge, m.limit()) - r.lo
+	p.start, p.end = r, &region{lo: p.tail.offset, from: p.tail.offset, size: hi - p.tail.offset}
+	if r.lo+r.size >= p.end.lo {
+		r.size, p.end = hi-r.lo, r
+		return m.read(ctx, r)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.findMiddle(ctx) })
+	g.Go(func() error { return m.read(ctx, r, p.end) })
+	return g.Wait()
+}
+
+// findMiddle finds Clusters at which what lies between the ends can be divided,
+// so that several connections share it. A rewriter must begin at one.
+func (p *planner) findMiddle(ctx context.Context) error {
+	m := p.m
+	if len(p.cues) == 0 { // the search has found them
+		slices.Sort(p.middle)
+		p.middle = slices.Compact(p.middle)
+		return nil
+	}
+	from, to := p.from.at, p.tail
+	n := min(p.parts(to.offset-from.offset), maxParts)
+	p.middle = nil
+	at := from.offset
+	var requests []seek.Request
+	for i := int64(1); i < n; i++ {
+		target := from.offset + (to.offset-from.offset)*i/n
+		for _, c := range p.cues {
+			if c.cluster >= target && c.cluster > at && c.cluster < to.offset {
+				at = c.cluster
+				requests = append(requests, mediaRequest(at, clusterHead))
+				break
+			}
+		}
+	}
+	got, err := m.w.Read(ctx, requests...)
+	if err != nil {
+		return err
+	}
+	for i, b := range got {
+		off := requests[i].Offset
+		if c, err := m.clusterAt(b, off); err == nil || err == errShort && c.id == idCluster {
+			p.middle = append(p.middle, off)
+		}
+	}
+	return nil
+}
+
+// parts is into how many so many bytes are divided.
+func (p *planner) parts(n int64) int64 {
+	return max(min(n/minPart, 4), (n+maxPart-1)/maxPart)
+}
+
+// guessEnd guesses where the last needed byte lies, and adds what it may be
+// wrong by.
+func (p *planner) guessEnd(e bracket) int64 {
+	m := p.m
+	most := max(m.clustersEnd(e.at.offset), e.at.offset)
+	if p.b == maxOffset {
+		return most
+	}
+	behind := int64(400e6)
+	if p.main.reorders() {
+		behind = 650e6
+	}
+	return min(m.place(e, p.b)+bytesFor(rate(m, e.at, e.next), behind, minBehind, maxBehind), most)
+}
+
+// place guesses where a time lies in a bracket.
+func (m *media) place(e bracket, ns int64) int64 {
+	part := 1.0
+	if span := m.ns(e.next.time - e.at.time); span > 0 {
+		part = max(0, min(float64(ns-m.ns(e.at.time))/float64(span), 1))
+	}
+	return e.at.offset + int64(part*float64(e.next.offset-e.at.offset))
+}
+
+// readInside reads sound from the middle of a large cluster on, for the index
+// leads to its beginning only. It reports false where that does not work out.
+func (p *planner) readInside(ctx context.Context, begin, hi int64) (bool, error) {
+	m := p.m
+	head := &region{lo: p.from.at.offset, from: p.from.at.offset, size: clusterHead}
+	r := &region{lo: begin, from: begin, size: min(hi-begin, oneRead)}
+	requests := []seek.Request{mediaRequest(head.lo, head.size), mediaRequest(r.lo, r.size)}
+	regions := []*region{head, r}
+	whole := hi-begin <= oneRead
+	if !whole {
+		r.size = max(minEdge, m.place(p.from, p.a)-begin+bytesFor(rate(m, p.from.at, p.from.next), interleave, minBehind, maxBehind))
+		requests[1] = mediaRequest(r.lo, r.size)
+		p.end = &region{lo: p.tail.offset, from: p.tail.offset, size: hi - p.tail.offset}
+		if p.tail.offset <= begin+r.size {
+			return false, nil
+		}
+		requests, regions = append(requests, mediaRequest(p.end.lo, p.end.size)), append(regions, p.end)
+	}
+	if err := m.fill(ctx, regions, requests); err != nil {
+		return false, err
+	}
+	c, err := m.clusterAt(head.data, head.lo)
+	if err != nil || c.end() <= begin {
+		return false, nil
+	}
+	if r.from = m.inside(c, r.data, r.lo); r.from < 0 {
+		return false, nil
+	}
+	r.within = &c
+	r.stretch = m.walkOn(&stretch{next: r.from, clusters: []cluster{c}}, r.data, r.lo)
+	if len(r.blocks) == 0 || m.ns(r.blocks[0].ts) > p.begin() {
+		return false, nil
+	}
+	if p.start = r; whole {
+		p.end = r
+	}
+	return true, nil
+}
+
+// begin is when the first sound that is needed begins, in ns.
+func (p *planner) begin() int64 {
+	if p.video {
+		return p.a
+	}
+	return max(0, p.a-p.leadIn())
+}
