@@ -3,6 +3,7 @@ package formats
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
@@ -112,6 +113,8 @@ type Info struct {
 	Seekable bool
 	Tracks   []Track
 	Chapters []Chapter
+	// Created is when the file says that it was made.
+	Created  time.Time
 	Warnings []fragment.Warning
 }
 
@@ -135,6 +138,7 @@ type Track struct {
 	Language string // BCP 47 or ISO 639-2, as the file says; "und" is undetermined
 	Name     string
 	Default  bool // played unless others are asked for
+	Group    int  // tracks of one group other than 0 are alternatives to each other
 
 	Width, Height           int           // as shown, in square pixels, after crop and rotation
 	CodedWidth, CodedHeight int           // as coded
