@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 )
 
 // sampleEntry is what the first entry of an stsd says of a track's coding.
@@ -15,9 +16,11 @@ type sampleEntry struct {
 	encrypted bool
 	ivSize    int // bytes of each sample's initialization vector, as tenc says
 
-	width, height  int // of pictures, as coded
-	channels, rate int // of sound; rate in Hz
-	object         int // MPEG-4 object type indication of an esds, 0 elsewhere
+	width, height  int              // of pictures, as coded
+	crop           [2]fragment.Time // the size of the clean aperture; zero: all
+	aspect         fragment.Time    // of a pixel, its width by its height; zero: 1
+	channels, rate int              // of sound; rate in Hz
+	object         int              // MPEG-4 object type indication of an esds, 0 elsewhere
 }
 
 // How a codec's frames depend on the ones before, beyond sync samples.
@@ -106,6 +109,16 @@ func (e *sampleEntry) readExtensions(entry box, skip int) error {
 		switch c.typ {
 		case "sinf":
 			e.readScheme(c)
+		case "pasp":
+			if len(p) >= 8 && be.Uint32(p) > 0 && be.Uint32(p[4:]) > 0 {
+				e.aspect = fragment.Ticks(int64(be.Uint32(p)), int64(be.Uint32(p[4:])))
+			}
+		case "clap":
+			for i := range e.crop {
+				if at := 8 * i; len(p) >= at+8 && be.Uint32(p[at+4:]) > 0 {
+					e.crop[i] = fragment.Ticks(int64(be.Uint32(p[at:])), int64(be.Uint32(p[at+4:])))
+				}
+			}
 		case "wave": // QuickTime wraps the esds
 			if esds, ok, err := c.child("esds"); err == nil && ok {
 				e.readESDS(esds.payload())
@@ -143,6 +156,18 @@ func (e *sampleEntry) readExtensions(entry box, skip int) error {
 		}
 	}
 	return nil
+}
+
+// shown returns the size of pictures in square pixels, after the crop.
+func (e *sampleEntry) shown() (width, height int) {
+	w, h := fragment.Seconds(int64(e.width)), fragment.Seconds(int64(e.height))
+	if e.crop[0].Sign() > 0 && e.crop[1].Sign() > 0 {
+		w, h = e.crop[0], e.crop[1]
+	}
+	if e.aspect.Sign() > 0 {
+		w = fragment.FromRat(w.Rat().Mul(w.Rat(), e.aspect.Rat()))
+	}
+	return int(w.Round(1)), int(h.Round(1))
 }
 
 // readFLAC takes the rate from a STREAMINFO: the sample entry's field ends at

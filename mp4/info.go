@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -19,24 +20,31 @@ func (f *file) Info() formats.Info {
 		Index:     f.index,
 		Seekable:  true,
 		Tracks:    f.movie.infos(),
+		Created:   f.movie.created(),
 	}
 	i.Chapters = listChapters(f.movie.marks, f.end)
 	return i
 }
 
-// Inspect says the same as Info, and the exact duration of a fragmented file:
-// that takes a look at its last fragments.
+// Inspect says the same as Info, and what takes a look at the media: the exact
+// duration of a fragmented file, and the chapters of a chapter track.
 func (f *file) Inspect(ctx context.Context) (formats.Info, error) {
 	i := f.Info()
-	if !f.movie.fragmented {
-		return i, nil
+	if f.movie.fragmented {
+		end, err := f.lastEnd(ctx)
+		if err != nil {
+			return i, err
+		}
+		i.Duration, i.Timed = end, true
 	}
-	end, err := f.lastEnd(ctx)
-	if err != nil {
-		return i, err
+	marks := f.movie.marks
+	if len(marks) == 0 {
+		var err error
+		if marks, err = f.textChapters(ctx); err != nil {
+			return i, err
+		}
 	}
-	i.Duration, i.Timed = end, true
-	i.Chapters = listChapters(f.movie.marks, end)
+	i.Chapters = listChapters(marks, i.Duration)
 	return i, nil
 }
 
@@ -103,6 +111,25 @@ func (t *trackFragment) rate(timescale int64) fragment.Time {
 		return fragment.Time{}
 	}
 	return fragment.Ticks(timescale, each)
+}
+
+// epoch is what times in a file count from, in seconds before 1970.
+const epoch = 2_082_844_800
+
+// created returns when the file says that it was made; the zero time where it
+// does not.
+func (m *movie) created() time.Time {
+	p := m.mvhd.payload()
+	var seconds uint64
+	if p[0] == 1 {
+		seconds = be.Uint64(p[4:])
+	} else {
+		seconds = uint64(be.Uint32(p[4:]))
+	}
+	if seconds == 0 || seconds > 1<<34 {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds)-epoch, 0).UTC()
 }
 
 // infos returns what is said of the tracks that can be delivered.

@@ -190,6 +190,7 @@ func (t *track) readHeader(b box) error {
 	t.tkhd, t.id = b, h.TrackID
 	t.enabled = h.GetFlags()&1 != 0
 	t.info.Width, t.info.Height = shownSize(h)
+	t.info.Group = int(h.AlternateGroup)
 	return nil
 }
 
@@ -370,7 +371,12 @@ func (t *track) describe(m *movie) {
 	i.CodedWidth, i.CodedHeight = t.entry.width, t.entry.height
 	if t.kind != formats.Video {
 		i.Width, i.Height = 0, 0
-	} else if d := t.tables.stts.data; len(d) >= 8 {
+		return
+	}
+	if i.Width == 0 || i.Height == 0 { // the track header leaves it to the coding
+		i.Width, i.Height = t.entry.shown()
+	}
+	if d := t.tables.stts.data; len(d) >= 8 {
 		if r := t.tables.stts.entry(0, false); steady(t.tables.stts) && r.value > 0 {
 			i.FrameRate = fragment.Ticks(t.timescale, r.value)
 		}
