@@ -215,7 +215,8 @@ type Plan struct {
 	Size int64
 	// Needed is the least a reader must fetch that reads whole index elements:
 	// those elements, and the file's bytes from the first to the last needed
-	// sample. It is what [Plan] is measured against.
+	// sample. It is 0 where that is not known, as with segments whose sizes no
+	// index tells.
 	Needed   int64
 	Warnings []fragment.Warning
 }

@@ -145,7 +145,7 @@ func partsWrong(m *medium, p *formats.Plan) error {
 	if literal > literalMost+max(0, p.Size-literal) {
 		wrong = append(wrong, fmt.Errorf("%d literal bytes of %d", literal, p.Size))
 	}
-	if p.Needed < 0 || p.Needed == 0 && literal != size {
+	if p.Needed < 0 || p.Needed == 0 && p.Size >= 0 && literal != size {
 		wrong = append(wrong, fmt.Errorf("needs %d bytes", p.Needed))
 	}
 	return errors.Join(wrong...)
