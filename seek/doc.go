@@ -5,8 +5,8 @@
 //
 //   - [Source] opens one byte range of one resource; [Opener] finds the Source
 //     of a name. An HTTP server, a file or an object store is a Source.
-//   - [Window] caches what was read, asks for all ranges of a call at once, and
-//     never asks twice. Containers read their index through it.
+//   - [Window] caches what was read through it, asks for all ranges of a call at
+//     once, and never asks twice. Containers read their index through it.
 //   - [Search] finds a time in a resource that has no index, in few rounds.
 //   - [Part] is one piece of a plan: literal bytes or a byte range, perhaps
 //     changed by a [Rewriter] as it streams.
