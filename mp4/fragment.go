@@ -1,11 +1,5 @@
 package mp4
 
-import (
-	"slices"
-
-	"github.com/mediafrag/mediafrag/formats"
-)
-
 // Limits on one fragment, whatever it claims of itself.
 const (
 	maxTrafs   = 1024    // track fragments of a moof
@@ -340,35 +334,15 @@ func (m *movie) fragmentDefaultsOf() map[uint32]fragmentDefaults {
 }
 
 // of returns the track fragments of a track.
-func (f *moof) of(id uint32) []*trackFragment {
+func (m *moof) of(id uint32) []*trackFragment {
 	var out []*trackFragment
-	for i := range f.trafs {
-		if f.trafs[i].id == id {
-			out = append(out, &f.trafs[i])
+	for i := range m.trafs {
+		if m.trafs[i].id == id {
+			out = append(out, &m.trafs[i])
 		}
 	}
 	return out
 }
 
-// dataEnd returns where the samples of the fragment end in the file.
-func (f *moof) dataEnd() int64 {
-	end := f.box.off + int64(len(f.box.raw))
-	for _, t := range f.trafs {
-		for i := range t.runs {
-			end = max(end, t.runs[i].data+t.runs[i].bytes())
-		}
-	}
-	return end
-}
-
 // isSync reports whether a sample's flags make it a sync sample.
 func isSync(flags uint32) bool { return flags&sampleNonSync == 0 }
-
-// startsSync reports whether the track fragment's first sample is a sync sample
-// of a track of pictures; other tracks can begin anywhere.
-func (f *moof) startsSync(m *movie) bool {
-	return !slices.ContainsFunc(f.trafs, func(t trackFragment) bool {
-		track := m.track(t.id)
-		return track != nil && track.kind == formats.Video && len(t.runs) > 0 && t.runs[0].count > 0 && !isSync(t.runs[0].sample(0).flags)
-	})
-}

@@ -47,14 +47,6 @@ func (g *sampleGroup) index(sample int64) uint32 {
 	return out
 }
 
-// entry returns the description of a sample, nil where it has none.
-func (g *sampleGroup) entry(sample int64) []byte {
-	if i := g.index(sample); i > 0 && int64(i) <= int64(len(g.entries)) {
-		return g.entries[i-1]
-	}
-	return nil
-}
-
 // group returns the grouping of a type.
 func (s *sampleTables) group(typ string) *sampleGroup {
 	for _, g := range s.groups {

@@ -71,11 +71,6 @@ func readSidx(b box) (*segmentIndex, error) {
 	return s, nil
 }
 
-// sidxTree is all segment indices of a file that were read so far.
-type sidxTree struct {
-	roots []*segmentIndex // of one track each
-}
-
 // duration returns when the last subsegment of the index ends, by its
 // references.
 func (s *segmentIndex) duration() fragment.Time {
