@@ -43,7 +43,7 @@ func TestSegmentIndex(t *testing.T) {
 	o := mustOpen(t, long.path(t))
 	sel := between(3.5, 97)
 	sel.Layout = mp4.Fragmented
-	plan, clip := o.cut(t, sel)
+	_, clip := o.cut(t, sel)
 	data, err := os.ReadFile(clip)
 	if err != nil {
 		t.Fatal(err)
