@@ -215,6 +215,10 @@ func (f *file) readMoov(ctx context.Context, at, size int64) ([]byte, error) {
 			Hint:    "raise Limits.Index if the file is trusted",
 		}
 	}
+	if half := size / 2; size > smallMoov { // both connections of head and tail are warm
+		f.window.Prefetch(seek.Request{Range: seek.Range{Offset: at, Length: half}, Purpose: seek.Index, Note: "moov"})
+		f.window.Prefetch(seek.Request{Range: seek.Range{Offset: at + half, Length: size - half}, Purpose: seek.Index, Note: "moov"})
+	}
 	raw, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: size}, seek.Index, "moov")
 	if err != nil {
 		return nil, err

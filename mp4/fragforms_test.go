@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Eyevinn/mp4ff/bits"
+	ffmp4 "github.com/Eyevinn/mp4ff/mp4"
+
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
@@ -147,6 +150,24 @@ func boxesBetween() []byte {
 	return append(out, mkbox("free", make([]byte, 9))...)
 }
 
+// TestLongIntervalCost reads an interval of many fragments.
+func TestLongIntervalCost(t *testing.T) {
+	for _, index := range []indexForm{flatIndex, tailIndex} {
+		source := seektest.New(manyFragments(300, index).build())
+		source.Latency = 3 * time.Millisecond
+		o, err := open(t, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, _ := o.cut(t, between(200.55, 250.03))
+		got := o.totals.Transfer()
+		t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
+		if got.FirstMediaTrips > budget.TripsFragments || got.Bytes > budget.Bytes(plan.Needed) {
+			t.Errorf("%s: %d round trips to the first media byte and %d bytes; want at most %d and %d", index, got.FirstMediaTrips, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed))
+		}
+	}
+}
+
 // TestFragmentForms cuts the same media out of fragmented files that say the
 // same in different ways, with every kind of index.
 func TestFragmentForms(t *testing.T) {
@@ -277,6 +298,51 @@ func TestManyFragments(t *testing.T) {
 	}
 }
 
+// TestOneTrackOfMany leaves a track out of fragments that pass on unread: the
+// clip does not describe it any more.
+func TestOneTrackOfMany(t *testing.T) {
+	f := manyFragments(120, noIndex)
+	o := openBuilt(t, f.build())
+	sel := between(10.55, 110.03)
+	sel.Tracks = []string{"1"}
+	plan, clip := clipOf(t, o, sel)
+	if len(plan.Tracks) != 1 || len(clip) != 1 {
+		t.Fatalf("the clip has %d tracks, want one", len(clip))
+	}
+	only := &fragmentedFile{tracks: f.tracks[:1]}
+	checkBuilt(t, only, clip, 10.55, 110.03)
+	_, path := o.cut(t, sel)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := ffmp4.DecodeFileSR(bits.NewFixedSliceReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, segment := range file.Segments {
+		for _, fr := range segment.Fragments {
+			for _, traf := range fr.Moof.Trafs {
+				if traf.Tfhd.TrackID != 1 {
+					t.Fatalf("a fragment of the clip describes track %d", traf.Tfhd.TrackID)
+				}
+			}
+		}
+	}
+}
+
+// TestFragmentDefaults reads fragments that leave durations and sizes to the
+// moov's trex.
+func TestFragmentDefaults(t *testing.T) {
+	video, sound := pictures(), tone()
+	video.sizes, sound.sizes = repeat(uint32(31), 100), repeat(uint32(17), 200)
+	for _, index := range []indexForm{flatIndex, noIndex} {
+		f := &fragmentedFile{tracks: []*testTrack{video, sound}, index: index, form: fragmentForm{defaults: true}}
+		_, clip := clipOf(t, openBuilt(t, f.build()), between(2.55, 7.03))
+		checkBuilt(t, f, clip, 2.55, 7.03)
+	}
+}
+
 // TestFragmentCost asserts what it takes to read an interval of a fragmented
 // file, for each kind of index: requests, dependent round trips, bytes.
 func TestFragmentCost(t *testing.T) {
@@ -286,10 +352,10 @@ func TestFragmentCost(t *testing.T) {
 		requests int
 		probes   int64 // bytes
 	}{
-		{flatIndex, budget.TripsFragments, 8, 0},
-		{trackIndex, budget.TripsFragments, 8, 0},
-		{tailIndex, budget.TripsFragments, 8, 0},
-		{treeIndex, budget.TripsFragments + 1, 10, 0},
+		{flatIndex, budget.TripsFragmentsSmall, 4, 0},
+		{trackIndex, budget.TripsFragmentsSmall, 4, 0},
+		{tailIndex, budget.TripsFragmentsSmall, 4, 0},
+		{treeIndex, budget.TripsFragments, 5, 0}, // a level of indices costs a trip
 		{noIndex, 1 + budget.RoundsFragments, 30, budget.RoundsFragments * 4 * 64 << 10},
 		{eachIndex, 1 + budget.RoundsFragments, 30, budget.RoundsFragments * 4 * 64 << 10},
 	}

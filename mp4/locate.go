@@ -2,6 +2,7 @@ package mp4
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -163,9 +164,11 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 	return x.read(ctx, run)
 }
 
-// maxAhead is the most bytes of fragments that are read at once with their
-// moofs, rather than the moofs first.
-const maxAhead = 768 << 10
+// Reading fragments whole.
+const (
+	maxAhead   = 4 << 20   // bytes that are read at once with their moofs, rather than the moofs first
+	aheadShare = 768 << 10 // bytes from which on several connections share them
+)
 
 // ahead reads the fragments of a run whole, up to a time in seconds, where that
 // is little: it saves the round trip for the moofs alone.
@@ -185,6 +188,12 @@ func (x *indexed) ahead(ctx context.Context, run placeRun, to fragment.Time) err
 			return nil
 		}
 		requests = append(requests, seek.Request{Range: r, Purpose: seek.Media, Note: "fragment"})
+	}
+	if total > aheadShare { // one call each, so that neighbours are not joined
+		each := (len(requests) + seek.DefaultParallel - 1) / seek.DefaultParallel
+		for part := range slices.Chunk(requests, each) {
+			x.file.window.Prefetch(part...)
+		}
 	}
 	_, err := x.file.window.Read(ctx, requests...)
 	return err

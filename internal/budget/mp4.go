@@ -20,6 +20,7 @@ const TenHours = 4 << 20
 
 // Fragmented MP4.
 const (
-	TripsFragments  = 3 // until the first media byte, with a sidx over the file or an mfra
-	RoundsFragments = 4 // of probes at most, where there is no index
+	TripsFragments      = 3 // until the first media byte, with a sidx over the file or an mfra
+	TripsFragmentsSmall = 2 // the same, where the interval is small enough to come with its moofs
+	RoundsFragments     = 4 // of probes at most, where there is no index
 )
