@@ -49,8 +49,8 @@ type Mark struct {
 // Search finds a time in a resource that has no index, in few rounds of
 // probes. It guesses where the time lies from the marks it knows, with an
 // estimate of how wrong the guess may be, and looks at several places of that
-// stretch at once; where a guess gained little it falls back to dividing the
-// bytes evenly. It remembers marks: each Find starts from what all earlier ones
+// stretch at once; the more rounds it took, the less it trusts its guesses and
+// divides the bytes evenly. It remembers marks: each Find starts from what all earlier ones
 // saw, and Finds that run at the same time share their probes.
 //
 // The exported fields are set before the first use. All methods may be used

@@ -261,6 +261,26 @@ func TestHostileRecognizers(t *testing.T) {
 	}
 }
 
+// Marks that are stated for bytes that were not given are not believed.
+func TestMarksElsewhere(t *testing.T) {
+	s := steady(1)
+	search := open(t, s, s.source())
+	search.Recognize = func(off int64, data []byte) ([]seek.Mark, int64) {
+		marks, next := s.recognize(off, data)
+		if len(marks) > 0 {
+			last := marks[len(marks)-1]
+			marks = append(marks, seek.Mark{Offset: off + int64(len(data)) + 20, Tick: last.Tick + 10, Until: last.Tick + 900})
+			first := marks[0]
+			marks = append(marks, seek.Mark{Offset: off - 20, Tick: first.Tick - 10})
+		}
+		return marks, next
+	}
+	rng := seeded(2)
+	for range 50 {
+		checkFind(t, s, search, 0, rng.Int64N(s.duration()))
+	}
+}
+
 // FuzzSearch lets a recogniser state marks that the input dictates.
 func FuzzSearch(f *testing.F) {
 	f.Add([]byte("\x01\x02\x03\x04\x05\x06\x07\x08"), int64(1000), int64(4<<20))

@@ -32,14 +32,11 @@ const (
 	// Spread is a guess itself: with this probability it is so many times more.
 	wideShare  = 0.4
 	wideFactor = 5
-	// The probability that the guess says nothing: at first, after one round
-	// that gained little, after several, and more for each round from the third
-	// on. Such rounds look everywhere.
-	doubtFirst   = 0.03
-	doubtStalled = 0.25
-	doubtStuck   = 0.8
-	doubtLate    = 0.2
-	doubtMost    = 0.95
+	// The probability that the guess says nothing, and the tick may be anywhere:
+	// at first, for each round from the third on, and at most.
+	doubtFirst = 0.03
+	doubtLate  = 0.2
+	doubtMost  = 0.95
 	// patience is how many rounds are sparing with bytes; later ones would
 	// rather read more than need another.
 	patience = 3
@@ -62,7 +59,7 @@ func (s *Search) sizes(f *finding) sizes {
 	probe, n := s.probeSize(), int64(s.parallel())
 	z := sizes{element: min(s.known.element(), maxStretch), room: probe * n, stated: s.known.sized > 0}
 	if z.element <= probe {
-		z.lead = s.known.spacing(probe)
+		z.lead = max(s.known.spacing(probe), probe/8)
 		z.trail = z.lead + z.element // an element may show only where all of it is there
 		z.width = min(max(showElements*z.element, int64(showLeast*float64(probe))), probe)
 	} else {
@@ -73,8 +70,6 @@ func (s *Search) sizes(f *finding) sizes {
 		z.width = int64(showLarge * float64(z.element))
 		z.room = max(z.room, min(int64(roundLarge*float64(z.element)), maxStretch))
 	}
-	// What did not suffice last time is doubled.
-	z.lead, z.trail = z.lead<<min(f.stalled, 3), z.trail<<min(f.stalled, 3)
 	z.width = min(max(z.width, 2*s.known.barren)*f.grow, maxStretch)
 	if f.looks > patience {
 		z.room = max(z.room, n*DefaultProbe)
@@ -91,9 +86,9 @@ func (s *Search) place(f *finding, b bracket, g guess) []Range {
 	most := z.lead + z.trail + int64(2*landMost*g.spread)
 	var want []Range
 	switch {
-	case b.unread <= z.room && (f.stalled > 0 || b.unread <= most):
+	case b.unread <= z.room && (f.looks > patience || b.unread <= most):
 		want = slices.Clone(b.gaps)
-	case least <= z.room && f.stalled <= 1:
+	case least <= z.room:
 		room := z.room
 		if f.looks <= patience {
 			room = int64(sparing * float64(z.room))
@@ -101,8 +96,8 @@ func (s *Search) place(f *finding, b bracket, g guess) []Range {
 		size := min(most, max(room, z.lead+z.trail))
 		beside := (size - z.lead - z.trail) / 2
 		want = []Range{{int64(g.at) - z.lead - beside, size}}
-		if f.stalled > 0 && size <= z.room/2 {
-			z.probes /= 2
+		if f.looks > patience { // and elsewhere: a guess that is never right may be founded on lies
+			z.probes = (z.probes + 1) / 2
 			want = append(want, z.scatter(f, b, g)...)
 		}
 	default:
@@ -119,14 +114,8 @@ func (s *Search) place(f *finding, b bracket, g guess) []Range {
 // scatter spreads probes so that the tick lies between any two of them with the
 // same probability. Where nothing is known of the end, one looks there.
 func (z sizes) scatter(f *finding, b bracket, g guess) []Range {
-	likely := likelihood{g, float64(b.before.Offset), float64(b.after.Offset), doubtFirst}
-	switch {
-	case f.stalled == 1:
-		likely.doubt = doubtStalled
-	case f.stalled > 1:
-		likely.doubt = doubtStuck
-	}
-	likely.doubt = min(max(likely.doubt, doubtLate*float64(f.looks-2)), doubtMost)
+	doubt := min(max(doubtFirst, doubtLate*float64(f.looks-2)), doubtMost)
+	likely := likelihood{g, float64(b.before.Offset), float64(b.after.Offset), doubt}
 	var out []Range
 	n := z.probes
 	switch {

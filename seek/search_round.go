@@ -11,9 +11,6 @@ type finding struct {
 	tick          int64
 	rounds, looks int // a look that finds all it wants held is no round
 	bytes         int64
-	unread        int64 // of the bracket, and the spread of the guess, before the last look
-	spread        float64
-	stalled       int   // so many looks in a row halved neither
 	grow          int64 // factor of the probes' size
 	void          bool  // the last look waited for another Find's probe that failed
 	before, after Mark
@@ -57,14 +54,7 @@ func (s *Search) step(f *finding) (r round, done bool, err error) {
 		f.looks++
 	}
 	r.guess = s.model.guess(&s.known, r.b, f.tick, s.probeSize())
-	switch {
-	case f.void: // nothing was learnt, so that says nothing
-	case f.looks == 1 || r.b.unread <= f.unread/2 || r.guess.spread <= f.spread/2:
-		f.stalled = 0
-	case f.grow == 1: // else it was the size of the probes that was wrong
-		f.stalled++
-	}
-	f.unread, f.spread, f.void = r.b.unread, r.guess.spread, false
+	f.void = false
 	s.share(f, &r, s.place(f, r.b, r.guess))
 	return r, false, nil
 }

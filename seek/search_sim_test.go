@@ -42,7 +42,7 @@ func searches(tb testing.TB, s *stream, n int) *tally {
 	var t tally
 	for range n {
 		search := s.open(tb, src)
-		tick := rng.Int64N(s.duration())
+		tick := s.somewhere(rng)
 		for stream := range s.streams() {
 			checkFind(tb, s, search, stream, tick)
 		}
@@ -64,6 +64,7 @@ func later(tb testing.TB, s *stream, n int) *tally {
 		now := search.Stats()
 		if i > 0 {
 			t.add(now.Rounds-was.Rounds, now.Bytes-was.Bytes)
+			t.most = max(t.most, now.Rounds-was.Rounds)
 		}
 	}
 	return &t
@@ -325,11 +326,50 @@ func TestLargeElements(t *testing.T) {
 	}
 }
 
+// What an element states of itself saves rounds: its length, how long it lasts,
+// and the duration of the whole.
+func TestHints(t *testing.T) {
+	plain := fragments("plain", 250e3, 0.3, false, true)
+	plain.stated = false
+	cost := func(change func(*stream)) float64 {
+		s := *plain
+		change(&s)
+		return searches(t, &s, 100).mean()
+	}
+	none := cost(func(s *stream) {})
+	for _, hint := range []struct {
+		name   string
+		change func(*stream)
+		saves  float64
+	}{
+		{"the duration", func(s *stream) { s.stated = true }, 0.2},
+		{"lengths", func(s *stream) { s.unsized = false }, 0.05},
+		{"lengths and times", func(s *stream) { s.unsized, s.lasting = false, true }, 0.5},
+	} {
+		got := cost(hint.change)
+		t.Logf("%s: %.2f rounds, without hints %.2f", hint.name, got, none)
+		if got > none-hint.saves {
+			t.Errorf("%s: %.2f rounds, without hints %.2f", hint.name, got, none)
+		}
+	}
+}
+
+// Streams that surprise again and again cost more, but not without end.
+func TestSurprises(t *testing.T) {
+	for _, s := range []*stream{bursty(1), bursty(2), sparse(1), holes(1), lopsided()} {
+		got := searches(t, s, 200)
+		t.Logf("%s: %s", s.name, got)
+		if got.mean() > 1.5*budget.SearchMost || got.most > 2*budget.SearchMost {
+			t.Errorf("%s: %s", s.name, got)
+		}
+	}
+}
+
 // allStreams returns one stream of each kind, and harder ones.
 func allStreams() []*stream {
 	var all []*stream
 	for _, k := range kinds {
 		all = append(all, k.record(1))
 	}
-	return append(append(all, bursty(1), sparse(1)), large()...)
+	return append(append(all, bursty(1), sparse(1), holes(1)), large()...)
 }

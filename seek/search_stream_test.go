@@ -157,6 +157,15 @@ func (s *stream) open(tb testing.TB, src seek.Source) *seek.Search {
 	return search
 }
 
+// somewhere returns a random tick: any time, or in a lopsided stream the time of
+// any page.
+func (s *stream) somewhere(rng *rand.Rand) int64 {
+	if s.name == "lopsided" {
+		return s.elements[rng.IntN(len(s.elements))].tick
+	}
+	return rng.Int64N(s.duration())
+}
+
 // duration is the tick of the last element.
 func (s *stream) duration() int64 { return s.elements[len(s.elements)-1].tick }
 
@@ -323,6 +332,30 @@ func sparse(seed uint64) *stream {
 	for t := 1; t <= 3600; t++ {
 		s.append(int64(t)*second, int64(60000*rate.next())%65000)
 		s.elements[len(s.elements)-1].silent = t%6 != 0
+	}
+	return s
+}
+
+// holes is damaged: after every fifth page come bytes that belong to nothing.
+func holes(seed uint64) *stream {
+	s, rng := &stream{name: "holes", probe: audioProbe, whole: true}, seeded(seed)
+	for t := 1; t <= 3600; t++ {
+		s.append(int64(t)*second, 16000+rng.Int64N(100))
+		if t%5 == 0 {
+			s.size += rng.Int64N(90_000)
+		}
+	}
+	return s
+}
+
+// lopsided deceives every interpolation: each page lasts longer than the one
+// before, the first a millisecond and the last a day.
+func lopsided() *stream {
+	s := &stream{name: "lopsided", probe: audioProbe, whole: true}
+	tick := 0.0
+	for n := range 3600 {
+		tick += math.Pow(86_400_000, float64(n)/3600)
+		s.append(int64(tick), 16000)
 	}
 	return s
 }

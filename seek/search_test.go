@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
@@ -104,11 +105,39 @@ func TestAddedMarks(t *testing.T) {
 	plain, told := open(t, s, s.source()), open(t, s, s.source())
 	i, j := 300, 303
 	told.Add(s.mark(i), s.mark(j))
+	told.Add(seek.Mark{Offset: -5, Tick: s.elements[i+1].tick}, seek.Mark{Offset: s.size, Tick: s.elements[i+1].tick})
 	tick := s.elements[i+1].tick
 	checkFind(t, s, plain, 0, tick)
 	checkFind(t, s, told, 0, tick)
 	if told.Stats().Rounds > 2 || told.Stats().Rounds >= plain.Stats().Rounds {
 		t.Errorf("%d rounds between marks three elements apart, %d without", told.Stats().Rounds, plain.Stats().Rounds)
+	}
+}
+
+// Two neighbours that state where they end need no look.
+func TestAddedNeighbours(t *testing.T) {
+	s := fragments("added", 250e3, 0.3, false, false)
+	search := open(t, s, s.source())
+	search.Add(s.mark(300), s.mark(301))
+	checkFind(t, s, search, 0, s.elements[300].tick+1)
+	if got := search.Stats(); got.Rounds != 0 || got.Bytes != 0 {
+		t.Errorf("%+v, want no round", got)
+	}
+}
+
+// Bytes that belong to nothing, before a mark that is known already, do not keep
+// a search from seeing that it has read all there is.
+func TestHoleBeforeAKnownMark(t *testing.T) {
+	s := holes(1)
+	for i := 1004; i < 1100; i += 5 { // a hole follows each
+		search := open(t, s, s.source())
+		after := s.elements[i+1]
+		data, err := search.Window.ReadRange(t.Context(), seek.Range{Offset: after.off, Length: edge}, seek.Probe, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		search.Scan(after.off, data)
+		checkFind(t, s, search, 0, s.elements[i].tick)
 	}
 }
 
@@ -162,6 +191,9 @@ func TestCancelledFind(t *testing.T) {
 	<-asked
 	var wg sync.WaitGroup
 	wg.Go(func() { checkFind(t, s, search, 0, 1_800_500) })
+	for search.Stats().Rounds < 2 { // until the second waits for the first's probe
+		time.Sleep(time.Millisecond)
+	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
