@@ -136,7 +136,7 @@ func (f film) write() *written {
 	}
 	for i := range f.seconds * 50 {
 		b := content('a', i, 160)
-		b[0] = 31<<3 | 0 // CELT, 20 ms, one frame
+		b[0] = 31 << 3 // CELT, 20 ms, one frame
 		w.sounds = append(w.sounds, shot{f.start + int64(i)*20, true, b})
 	}
 	if f.soundless {

@@ -152,7 +152,7 @@ func (m *media) appendChapters(out []formats.Chapter, atoms []atom, parentEnd in
 	return out
 }
 
-// clipChapters writes the Chapters of a clip of [from, to), in ns of the
+// clipChapters writes the editions of a clip of [from, to), in ns of the
 // original, whose times begin at zero there less shift.
 func (m *media) clipChapters(from, to, shift int64) []byte {
 	var body []byte
@@ -162,10 +162,7 @@ func (m *media) clipChapters(from, to, shift int64) []byte {
 			body = appendElement(body, idEditionEntry, append(ed.raw[:len(ed.raw):len(ed.raw)], atoms...))
 		}
 	}
-	if len(body) == 0 {
-		return nil
-	}
-	return appendElement(nil, idChapters, body)
+	return body
 }
 
 func clipAtoms(atoms []atom, from, to, shift int64) (out []byte) {

@@ -87,7 +87,10 @@ func (p *planner) describe(plan *formats.Plan) {
 	between := func(a, b int64) fragment.Interval {
 		return fragment.Between(nanos(max(0, a-start)), nanos(max(0, b-start)))
 	}
-	plan.Requested = p.sel.Interval.Clamp(nanos(end - start))
+	plan.Requested = p.sel.Interval
+	if p.m.timed {
+		plan.Requested = plan.Requested.Clamp(nanos(p.m.duration))
+	}
 	present, covered := p.zero, p.first
 	finish := end
 	for i, c := range p.sounds {
@@ -105,11 +108,17 @@ func (p *planner) describe(plan *formats.Plan) {
 	plan.Covered = between(covered, finish)
 	if !p.m.timed && p.b != maxOffset {
 		if d := p.m.lastOf(p.end.blocks); p.end.ended && d < p.b {
-			plan.Requested = p.sel.Interval.Clamp(nanos(max(0, d-start)))
 			plan.Presented, plan.Covered = between(present, d), between(covered, d)
 		}
 	}
 	if present == start && plan.Requested.Start.Sign() == 0 || plan.Presented.Start.Equal(plan.Requested.Start) {
+		plan.Presented.Start = plan.Requested.Start
+	}
+	if plan.Requested.Open { // nobody knows how long the medium is
+		plan.Presented.Open, plan.Covered.Open = true, true
+		plan.Presented.End, plan.Covered.End = fragment.Time{}, fragment.Time{}
+	}
+	if p.sel.Layout == Exact {
 		plan.Presented.Start = plan.Requested.Start
 	}
 	plan.Warnings = p.warnings

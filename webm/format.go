@@ -16,6 +16,11 @@ type Format struct{}
 
 var _ formats.Format = Format{}
 
+// Exact is a layout of Matroska clips in which an ordered edition states that
+// only the interval is presented. Players such as mpv honour it; ffmpeg and
+// browsers show the clip from its keyframe on.
+const Exact formats.Layout = "exact"
+
 // Name returns "webm".
 func (Format) Name() string { return "webm" }
 

@@ -39,7 +39,8 @@ func vp9Key(frame []byte) bool {
 	if profile == 3 {
 		r.read(1)
 	}
-	return r.read(1) == 0 && r.read(1) == 0 // no frame shown again, and a key frame
+	again, between := r.read(1), r.read(1) // show_existing_frame, frame_type
+	return again == 0 && between == 0
 }
 
 // av1Key looks for a sequence header, which comes with every key frame that can

@@ -107,8 +107,10 @@ func (m *media) planner(s formats.Selection) (*planner, error) {
 	switch {
 	case s.Form != "" && s.Form != formats.Standalone && s.Form != formats.Verbatim:
 		return nil, unsupported("", -1, fmt.Sprintf("the form %q", s.Form), "use standalone or verbatim")
-	case s.Layout != "":
-		return nil, unsupported("", -1, fmt.Sprintf("the layout %q", s.Layout), "leave the layout out")
+	case s.Layout != "" && s.Layout != Exact:
+		return nil, unsupported("", -1, fmt.Sprintf("the layout %q", s.Layout), "leave the layout out, or use "+string(Exact))
+	case s.Layout == Exact && (m.doc.docType != "matroska" || s.Form == formats.Verbatim):
+		return nil, unsupported("", -1, "an ordered edition in WebM or in verbatim form, which have none", "leave the layout out: the clip begins at the keyframe")
 	case m.first.id == 0:
 		return nil, damaged("Segment", m.segment.offset, "there is no Cluster in it")
 	case s.Interval.Empty():

@@ -9,8 +9,7 @@ import (
 // back is what a test reads of a clip, by a reader of its own: elements in
 // order, no index.
 type back struct {
-	scale, delay    int64 // ns
-	duration        float64
+	scale, delay    int64  // ns
 	pictures, sound []shot // times in ms
 	others          []shot
 	lasting         int64 // the last BlockDuration

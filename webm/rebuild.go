@@ -181,7 +181,25 @@ func (p *planner) chaptersElement() []byte {
 	if p.sel.Timeline == formats.Original {
 		shift = 0
 	}
-	return p.m.clipChapters(p.zero, end, shift)
+	chapters := p.m.clipChapters(p.zero, end, shift)
+	if p.sel.Layout == Exact {
+		chapters = append(orderedEdition(p.a-shift, end-shift), chapters...)
+	}
+	if len(chapters) == 0 {
+		return nil
+	}
+	return appendElement(nil, idChapters, chapters)
+}
+
+// orderedEdition writes an edition that presents [from, to) alone, in ns (RFC
+// 9559 section 20.1.3).
+func orderedEdition(from, to int64) []byte {
+	atom := appendUint(nil, idChapterUID, 1)
+	atom = appendUint(atom, idChapterTimeStart, uint64(from))
+	atom = appendUint(atom, idChapterTimeEnd, uint64(max(to, from)))
+	body := appendUint(nil, idEditionFlagDefault, 1)
+	body = appendUint(body, idEditionFlagOrdered, 1)
+	return appendElement(nil, idEditionEntry, appendElement(body, idChapterAtom, atom))
 }
 
 // tagsElement returns the Tags that still hold for the clip, if they are at
