@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -190,6 +191,13 @@ func FuzzOpen(f *testing.F) {
 		}
 	}
 	f.Add(head(anInfo, aTracks, el(0x1F43B675, num(0xE7, 0), aBlock(2, 0x82, 1, 2, 3, 4, 5))), uint16(0), uint16(50))
+	kept, err := filepath.Glob(filepath.Join("..", "testdata", "matroska", "*-*.*"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range kept {
+		f.Add(mustRead(f, path), uint16(0), uint16(5))
+	}
 	f.Fuzz(func(t *testing.T, data []byte, from, length uint16) {
 		a := float64(from) / 100
 		grown := allocated(func() {

@@ -2,6 +2,7 @@ package webm_test
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // layout is a film, and what it may cost to cut it.
@@ -104,6 +106,19 @@ func openSlow(t testing.TB, data []byte) *opened {
 	t.Helper()
 	src := seektest.New(data)
 	src.Latency = 20 * time.Millisecond
+	both := make(chan struct{}) // head and tail are on their way, however busy the machine is
+	src.Fault = func(ctx context.Context, n int, _ seek.Request) seektest.Fault {
+		if n == 1 {
+			close(both)
+		}
+		if n <= 1 {
+			select {
+			case <-both:
+			case <-ctx.Done():
+			}
+		}
+		return seektest.Fault{}
+	}
 	o, err := open(t, src, formats.Env{})
 	if err != nil {
 		t.Fatal(err)

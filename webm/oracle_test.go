@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -86,6 +88,7 @@ func (m made) compare(t *testing.T, path string, i interval) {
 		t.Fatal(err)
 	}
 	accepted(t, path, clip)
+	sameAfterRemux(t, path, clip)
 	start := o.Info().StartTime.Seconds()
 	a, b := start+i.a, start+i.b
 	if i.b < 0 {
@@ -122,6 +125,40 @@ func (m made) compare(t *testing.T, path string, i interval) {
 			t.Errorf("sound %d: pictures begin %.4f s behind the sound, %.4f s in the original", n, is, was)
 		}
 	}
+}
+
+// sameAfterRemux checks that mkvmerge writes the same packets of a clip again, of
+// all streams of which it does so for the original: HEVC and AC-3 it changes.
+func sameAfterRemux(t *testing.T, original, clip string) {
+	t.Helper()
+	stable, _ := stableStreams.LoadOrStore(original, sync.OnceValue(func() map[int]bool { return remuxed(t, original) }))
+	same := remuxed(t, clip)
+	for s, ok := range stable.(func() map[int]bool)() {
+		if ok && !same[s] {
+			t.Errorf("mkvmerge writes other packets of stream %d of the clip", s)
+		}
+	}
+}
+
+var stableStreams sync.Map
+
+// remuxed tells of each stream whether mkvmerge writes the same packets again.
+func remuxed(t *testing.T, path string) map[int]bool {
+	t.Helper()
+	again := filepath.Join(t.TempDir(), "again.mkv")
+	oracle.Run(t, "mkvmerge", "-q", "-o", again, path)
+	hashes := func(path string) map[int][]string {
+		out := map[int][]string{}
+		for _, p := range oracle.Packets(t, path) {
+			out[p.Stream] = append(out[p.Stream], p.Hash)
+		}
+		return out
+	}
+	want, got, same := hashes(path), hashes(again), map[int]bool{}
+	for s := range want {
+		same[s] = slices.Equal(want[s], got[s])
+	}
+	return same
 }
 
 // between is when the first picture at or after a time is shown.
