@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -171,5 +172,77 @@ func TestSeparate(t *testing.T) {
 	have := checkDecodes(t, out+"/index.m3u8")
 	if len(have.Video) == 0 || len(have.Audio) == 0 {
 		t.Errorf("the package has %d videos and %d sounds", len(have.Video), len(have.Audio))
+	}
+}
+
+// TestWebM joins segments of WebM behind their header.
+func TestWebM(t *testing.T) {
+	dir := made(t, "webm", func(dir string) {
+		oracle.FFmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=96x54:r=25:d=12", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-g", "50", "-keyint_min", "50", "-map", "0:v",
+			"-f", "webm_chunk", "-header", dir+"/head.webm", "-chunk_start_index", "0", dir+"/%d.webm")
+	})
+	text := head + "#EXT-X-MAP:URI=\"head.webm\"\n"
+	for i := range 6 {
+		text += fmt.Sprintf("#EXTINF:2,\n%d.webm\n", i)
+	}
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/w", dir)
+	o.put("https://host.test/w/l.m3u8", []byte(text+"#EXT-X-ENDLIST\n"))
+	m := o.mustOpen(t, "https://host.test/w/l.m3u8", formats.Env{})
+	p := mustPlan(t, m, between(3, 7))
+	if p.MediaType != "video/webm" || p.Covered.String() != "[2, 8)" {
+		t.Errorf("%s of %s", p.Covered, p.MediaType)
+	}
+	have := checkDecodes(t, write(t, "clip.webm", clip(t, m, p)))
+	whole := joined(t, dir, "head.webm", "0.webm", "1.webm", "2.webm", "3.webm", "4.webm", "5.webm")
+	want := oracle.Between(oracle.Original(t, whole).Video[0], 2, 8)
+	if r := oracle.CompareVideo(want, have.Video[0]); r.Missing != 0 || r.Lead != 0 || r.Tail != 0 {
+		t.Errorf("%s", r)
+	}
+}
+
+// TestVerbatim: bytes of the original only.
+func TestVerbatim(t *testing.T) {
+	dir := fmp4Presentation(t)
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/m", dir)
+	m := o.mustOpen(t, "https://host.test/m/media.m3u8", formats.Env{})
+	s := between(9, 13)
+	s.Form = formats.Verbatim
+	want := append(append(readFile(t, dir, "init.mp4"), readFile(t, dir, "s002.m4s")...), readFile(t, dir, "s003.m4s")...)
+	if got := clip(t, m, mustPlan(t, m, s)); string(got) != string(want) {
+		t.Errorf("%d bytes, want the %d of the initialization and two segments", len(got), len(want))
+	}
+}
+
+// TestChange: where the initialization or the clock of fragments changes, one
+// file cannot hold both sides; each side it can, and a package both.
+func TestChange(t *testing.T) {
+	dir := fmp4Presentation(t)
+	for _, change := range []string{"#EXT-X-DISCONTINUITY\n", "#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"init2.mp4\"\n"} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/m", dir)
+		o.put("https://host.test/m/init2.mp4", readFile(t, dir, "init.mp4"))
+		o.put("https://host.test/m/l.m3u8", []byte(head+"#EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:4,\ns005.m4s\n#EXTINF:4,\ns006.m4s\n"+change+"#EXTINF:4,\ns001.m4s\n#EXTINF:4,\ns002.m4s\n#EXT-X-ENDLIST\n"))
+		m := o.mustOpen(t, "https://host.test/m/l.m3u8", formats.Env{})
+		_, err := m.Plan(t.Context(), between(5, 11))
+		isError(t, err, formats.ErrUnsupported)
+		if err != nil && !strings.Contains(err.Error(), "8 s") {
+			t.Errorf("%v does not say where", err)
+		}
+		p := mustPlan(t, m, between(9, 13)) // on the second side: 5 s to 9 s of the base
+		have := checkDecodes(t, write(t, "clip.mp4", clip(t, m, p)))
+		want := oracle.Between(oracle.Original(t, base(t)).Video[0], 5, 9)
+		if r := oracle.CompareVideo(want, oracle.Between(have.Video[0], 0, 4)); r.Missing != 0 || r.Lead != 0 {
+			t.Errorf("%s", r)
+		}
+		out := writePackage(t, m, between(5, 11))
+		text := string(readFile(t, out, indexName))
+		if !strings.Contains(text, "#EXT-X-DISCONTINUITY\n") || strings.Count(text, "#EXT-X-MAP:") != 1+strings.Count(change, "MAP") {
+			t.Errorf("the package's playlist is\n%s", text)
+		}
+		if string(readFile(t, out, "segment-00001.m4s")) != string(readFile(t, dir, "s001.m4s")) {
+			t.Error("the package does not have the segment behind the change")
+		}
 	}
 }

@@ -44,7 +44,7 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 	for i, c := range cuts {
 		containers[i] = containerOf(c.pieces[c.first].data)
 		if containers[i] == "" {
-			return nil, notWhatItShould("segment of HLS", c.pieces[c.first].data)
+			return nil, notWhatItShould("media that HLS knows", c.pieces[c.first].data)
 		}
 	}
 	if len(cuts) > 1 {
@@ -55,17 +55,22 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 			}
 		}
 	}
-	switch containers[0] {
-	case transportStream:
-		return cuts[0].planTS(ctx, s)
-	case fragmentedMP4:
+	first := cuts[0]
+	verbatim := s.Form == formats.Verbatim
+	switch {
+	case verbatim && len(cuts) > 1:
+		return nil, unsupported("EXT-X-MEDIA", "a verbatim clip of sound and pictures that are separate", "ask for the standalone form")
+	case containers[0] == webMedia, verbatim && containers[0] == fragmentedMP4:
+		return first.planJoined(ctx, containers[0])
+	case containers[0] == transportStream:
+		return first.planTS(ctx, s)
+	case containers[0] == fragmentedMP4:
 		return m.planMP4(ctx, cuts, s)
-	case packedAudio:
-		return cuts[0].planPacked(ctx, s)
-	case webVTT:
-		return cuts[0].planVTT(ctx, s)
+	case containers[0] == packedAudio:
+		return first.planPacked(ctx, s)
+	default:
+		return first.planVTT(ctx, s)
 	}
-	return nil, unsupported("segment", "segments of "+containers[0]+" are not yet joined to one file", "-o FOLDER/ writes a playlist with its segments")
 }
 
 // cuts finds the segments of each stream that a selection wants.

@@ -321,7 +321,7 @@ func (t *tsCut) plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 				return nil, err
 			}
 		}
-		shift, err := t.shift(ctx, i, first, s.Timeline)
+		shift, err := t.shift(ctx, i, first, s.Timeline == formats.Original || s.Form == formats.Verbatim)
 		if err != nil {
 			return nil, err
 		}
@@ -352,8 +352,8 @@ func (c *cut) addInit(ctx context.Context, parts []seek.Part, section *initSecti
 }
 
 // shift returns by how many ticks the clocks of a segment are moved so that they
-// go on from those of the first one.
-func (t *tsCut) shift(ctx context.Context, i int, first *piece, timeline formats.Timeline) (int64, error) {
+// go on from those of the first one, unless they are to be kept.
+func (t *tsCut) shift(ctx context.Context, i int, first *piece, keep bool) (int64, error) {
 	run, firstRun := t.list.segments[i].discontinuity, t.list.segments[t.first].discontinuity
 	if run == firstRun {
 		return 0, nil
@@ -371,7 +371,7 @@ func (t *tsCut) shift(ctx context.Context, i int, first *piece, timeline formats
 				"-o FOLDER/ writes a playlist with its segments")
 		}
 	}
-	if timeline == formats.Original {
+	if keep {
 		return 0, nil
 	}
 	return ticks(t.zero[firstRun]) - ticks(t.zero[run]), nil
