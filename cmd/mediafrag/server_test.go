@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
+	"os"
 	"path"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ type testServer struct {
 //	/norange.mp4  32 MiB without ranges, its index at the end
 //	/cut.mp4      a file that ends within its index
 //	/page.html    no medium
+//	/hls/         list.m3u8, four segments of sound, and master.m3u8
 func newTestServer(t testing.TB) *testServer {
 	files := map[string]faultserver.File{
 		"/norange.mp4": {Content: indexAtEnd(32 << 20), ETag: `"norange"`, Type: "video/mp4"},
@@ -44,6 +46,17 @@ func newTestServer(t testing.TB) *testServer {
 			files["/cut.mp4"] = faultserver.File{Content: s.Data[:2000], ETag: `"cut"`, Type: s.MediaType}
 		}
 	}
+	for name, as := range map[string]string{"stream.m4a.m3u8": "list.m3u8", "fileSequence0.aac": "", "fileSequence1.aac": "", "fileSequence2.aac": "", "fileSequence3.aac": ""} {
+		b, err := os.ReadFile("../../testdata/hls/shaka-raw-aac/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if as == "" {
+			as = name
+		}
+		files["/hls/"+as] = faultserver.File{Content: b, ETag: `"` + name + `"`}
+	}
+	files["/hls/master.m3u8"] = faultserver.File{Content: []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=41457,CODECS=\"mp4a.40.2\"\nlist.m3u8\n")}
 	s := &testServer{faultserver.Start(t, faultserver.Config{Files: files}), make(chan struct{}, 100)}
 	s.Fault(s.fault)
 	return s
