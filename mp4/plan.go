@@ -20,8 +20,7 @@ const Progressive formats.Layout = "progressive"
 func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
 	switch {
 	case s.Form == formats.Verbatim:
-		return nil, unsupported("", -1, "ask for the standalone form",
-			"a verbatim clip: the moov describes the whole and would not fit a part")
+		return f.planVerbatim(ctx, s)
 	case s.Layout != "" && s.Layout != Progressive && s.Layout != Fragmented:
 		return nil, unsupported("", -1, "leave the layout out", "layout %q", s.Layout)
 	case s.Interval.Empty():
