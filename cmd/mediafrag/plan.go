@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
 func (a *app) planCommand() *cobra.Command {
 	var full bool
+	var as string
 	cmd := &cobra.Command{
 		Use:   "plan 'URI'",
 		Short: "Resolve only, and show what would be fetched",
@@ -26,6 +28,15 @@ what finding it needs.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if full && !a.flags.json {
 				return usagef("--full is for --json: it adds the literal bytes in base64")
+			}
+			switch {
+			case as == "":
+			case as != "hls":
+				return usagef("--as is hls, not %q", as)
+			case a.flags.json:
+				return usagef("--as hls and --json both want standard output; leave one of them out")
+			default: // whole fragments, as they lie at the origin
+				a.flags.form = string(formats.Verbatim)
 			}
 			t, err := a.target(args[0])
 			if err != nil {
@@ -42,6 +53,13 @@ what finding it needs.`,
 			}
 			defer clip.Close()
 			a.warn(j.warnings)
+			if as == "hls" {
+				text, err := client.HLS(clip.Plan)
+				if err == nil {
+					_, err = io.WriteString(a.stdout, text)
+				}
+				return t.about(err)
+			}
 			if a.flags.json {
 				return a.printJSON(j.clipJSON(clip.Plan, full, nil, clip.Plan.Size))
 			}
@@ -49,6 +67,7 @@ what finding it needs.`,
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "with --json: literal bytes in base64, so that the plan can be read elsewhere")
+	cmd.Flags().StringVar(&as, "as", "", "print the plan of a fragmented MP4 as a playlist of byte ranges at the origin: `hls`")
 	return cmd
 }
 
