@@ -246,6 +246,11 @@ func TestLiveFailures(t *testing.T) {
 		if n := l.asked["/one/live.m3u8"]; n > 25 {
 			t.Errorf("the playlist was loaded %d times", n)
 		}
+		for i, d := range l.clock.Sleeps {
+			if d < segmentSeconds*time.Second/2 {
+				t.Errorf("wait %d was for %v: that is less than half the target duration", i, d)
+			}
+		}
 	})
 }
 
