@@ -44,6 +44,9 @@ const (
 	aheadSpread = 0.2
 )
 
+// untried reports whether no guess has been compared with what was found.
+func (m *model) untried() bool { return m.weight == 0 }
+
 // guess is where a tick is thought to lie.
 type guess struct {
 	at     float64 // in bytes

@@ -37,6 +37,9 @@ const (
 	doubtFirst = 0.03
 	doubtLate  = 0.2
 	doubtMost  = 0.95
+	// untriedSpread is, as part of what is searched, how far off to look besides
+	// where nothing has tried the model yet.
+	untriedSpread = 0.02
 	// patience is how many rounds are sparing with bytes; later ones would
 	// rather read more than need another.
 	patience = 3
@@ -94,9 +97,19 @@ func (s *Search) place(f *finding, b bracket, g guess) []Range {
 			room = int64(sparing * float64(z.room))
 		}
 		size := min(most, max(room, z.lead+z.trail))
+		if f.grow > 1 { // it was too small to show an element
+			size = max(size, z.width)
+		}
 		beside := (size - z.lead - z.trail) / 2
 		want = []Range{{int64(g.at) - z.lead - beside, size}}
-		if f.looks > patience { // and elsewhere: a guess that is never right may be founded on lies
+		if s.model.untried() {
+			// That rates do not vary is known from little: two more probes,
+			// further off, tell how much they do should the guess be wrong.
+			wide := g
+			wide.spread = max(wide.spread, untriedSpread*float64(b.after.Offset-b.before.Offset))
+			z.probes = min(2, z.probes)
+			want = append(want, z.scatter(f, b, wide)...)
+		} else if f.looks > patience { // and elsewhere: a guess that is never right may be founded on lies
 			z.probes = (z.probes + 1) / 2
 			want = append(want, z.scatter(f, b, g)...)
 		}
