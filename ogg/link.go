@@ -2,9 +2,11 @@ package ogg
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -57,6 +59,9 @@ type link struct {
 	finish fragment.Time // and where it ends
 	ended  bool          // finish is known
 	search *seek.Search
+	// pageBytes is what a page near the end takes.
+	pageBytes int64
+	watchers
 }
 
 // stream returns the stream with a serial number, nil where there is none that
@@ -81,6 +86,62 @@ func (l *link) has(serial uint32) bool {
 		}
 	}
 	return false
+}
+
+// title returns the title that the comments of the link's first stream give.
+func (l *link) title() string {
+	for _, s := range l.streams {
+		for _, c := range s.comments() {
+			if name, value, ok := strings.Cut(c, "="); ok && strings.EqualFold(name, "TITLE") {
+				return value
+			}
+		}
+	}
+	return ""
+}
+
+// comments returns the user comments of a stream whose second header packet
+// holds Vorbis comments.
+func (s *stream) comments() []string {
+	if len(s.packets) < 2 {
+		return nil
+	}
+	prefix := map[string]int{"vorbis": 7, "opus": 8, "theora": 7, "speex": 0, "vp8": 7, "flac": 4}
+	at, ok := prefix[s.track.Codec]
+	if p := s.packets[1]; ok && len(p) >= at {
+		return readComments(p[at:])
+	}
+	return nil
+}
+
+// readComments reads Vorbis comments: the vendor, a number of comments, and
+// each with its length before it.
+func readComments(p []byte) (out []string) {
+	next := func() (string, bool) {
+		if len(p) < 4 {
+			return "", false
+		}
+		n := uint64(binary.LittleEndian.Uint32(p))
+		if n > uint64(len(p)-4) {
+			return "", false
+		}
+		text := string(p[4 : 4+n])
+		p = p[4+n:]
+		return text, true
+	}
+	if _, ok := next(); !ok || len(p) < 4 {
+		return nil
+	}
+	n := binary.LittleEndian.Uint32(p)
+	p = p[4:]
+	for range n {
+		text, ok := next()
+		if !ok {
+			break
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 // length returns how long the link presents; it needs ended.

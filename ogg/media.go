@@ -17,31 +17,62 @@ type media struct {
 	limits  formats.Limits
 	growing bool
 
-	mu    sync.Mutex
-	links []*link // known ones, in order, without gaps from the first on
+	mu       sync.Mutex
+	links    []*link // known ones, in order, without gaps from the first on
+	complete bool    // there are no more
+	glimpses []glimpse
+	warnings []fragment.Warning
 }
 
 var _ formats.Media = (*media)(nil)
 
-// open reads the first link and the end of the resource.
+func (m *media) size() int64 { return m.window.Info().Size }
+
+// warn notes damage that is passed over.
+func (m *media) warn(off int64, what string) {
+	m.warnings = append(m.warnings, fragment.Warning{Reason: fmt.Sprintf("at byte %d: %s", off, what)})
+}
+
+// open reads the first link and the end of the resource. Where the end is of
+// the same link, that is all.
 func (m *media) open(ctx context.Context) error {
 	head, err := m.window.ReadRange(ctx, seek.Range{Length: headChunk}, seek.Head, "first pages")
 	if err != nil {
+		return err
+	}
+	if err := m.measure(ctx); err != nil {
 		return err
 	}
 	first, err := readLink(ctx, m.window, tagLen(head), m.limits)
 	if err != nil {
 		return err
 	}
-	m.links = []*link{first}
-	if first.end < 0 {
-		first.end = m.window.Info().Size
-	}
-	if err := first.readEnd(ctx, m.window); err != nil {
+	end := max(first.off, m.size()-tailChunk)
+	tail, err := m.window.ReadRange(ctx, seek.Range{Offset: end, Length: tailChunk}, seek.Tail, "last pages")
+	if err != nil {
 		return err
 	}
-	first.startSearch(m.window, m.limits)
-	return nil
+	m.remember(end, tail, true)
+	m.adopt(first)
+	if m.boundary(first, chainTrust).away == nil { // one link, as far as can be told
+		_, err = m.extend(ctx)
+	}
+	for err == nil && !m.complete && m.atHand() {
+		_, err = m.extend(ctx)
+	}
+	return err
+}
+
+// atHand reports whether the next link can be read without a request. A longer
+// chain is followed only as far as it is needed.
+func (m *media) atHand() bool {
+	l := m.links[len(m.links)-1]
+	if l.end < 0 {
+		return false
+	}
+	_, end := m.window.Held(seek.Range{Offset: max(l.off, l.end-tailChunk), Length: min(tailChunk, l.end-l.off)})
+	_, next := m.window.Held(seek.Range{Offset: l.end, Length: min(headChunk, m.size()-l.end)})
+	return end && next
 }
 
 // tail sizes: how many bytes are read at a time, from the end backwards, in
@@ -50,6 +81,18 @@ const (
 	tailChunk = 64 << 10
 	tailMost  = 4 << 20
 )
+
+// close reads the end of a link whose end is known, and prepares its search.
+func (l *link) close(ctx context.Context, w *seek.Window, limits formats.Limits) error {
+	if l.search != nil {
+		return nil
+	}
+	if err := l.readEnd(ctx, w); err != nil {
+		return err
+	}
+	l.startSearch(w, limits)
+	return nil
+}
 
 // readEnd reads the last granule positions of the link, whose end is known.
 func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
@@ -60,6 +103,7 @@ func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
 			return err
 		}
 		found := scanPages(data, from, from == l.data)
+		l.pageBytes = int64(len(data)) / int64(max(1, len(found.pages)))
 		for i := range found.pages {
 			l.ends(&found.pages[i])
 		}
@@ -87,90 +131,36 @@ func (l *link) ends(p *page) {
 	}
 }
 
+// probe returns the most bytes of a probe: half of the usual for sound of less
+// than 256 kbit/s, unless its pages are so large that it would show none; and
+// twice for pictures, whose search is followed by that for a keyframe.
+func (l *link) probe() int64 {
+	const slow = 256_000 / 8 // bytes a second
+	if l.ended && l.mediaType() == "audio/ogg" && l.length().Seconds()*slow > float64(l.end-l.data) {
+		return min(max(4*l.pageBytes, seek.DefaultProbe/2), seek.DefaultProbe)
+	}
+	return 2 * seek.DefaultProbe
+}
+
 // startSearch prepares the search of the link.
 func (l *link) startSearch(w *seek.Window, limits formats.Limits) {
-	l.search = &seek.Search{Window: w, Recognize: l.recognize, Start: l.data, End: l.end, MaxRounds: limits.Rounds}
-	for _, r := range []seek.Range{{Offset: l.data, Length: headChunk}, {Offset: max(l.data, l.end-tailChunk), Length: tailChunk}} {
-		r.Length = min(r.Length, l.end-r.Offset)
-		if data, ok := w.Held(r); ok {
-			l.search.Scan(r.Offset, data)
-		}
-	}
-}
-
-// Info says what the first link and the last pages tell.
-func (m *media) Info() formats.Info {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	l := m.links[0]
-	info := formats.Info{
-		Format: Name, MediaType: l.mediaType(), StartTime: l.begin, Index: Granules, Seekable: true,
-		Duration: l.length(), Timed: l.ended,
-	}
-	for _, s := range l.streams {
-		info.Tracks = append(info.Tracks, s.track)
-	}
-	for _, o := range l.others {
-		info.Warnings = append(info.Warnings, fragment.Warning{Reason: fmt.Sprintf("stream %d at byte %d is passed over: %s", o.serial, o.off, o.name)})
-	}
-	return info
-}
-
-// Inspect is Info.
-func (m *media) Inspect(ctx context.Context) (formats.Info, error) { return m.Info(), nil }
-
-// mediaType is the type of a file with the link's streams (RFC 5334).
-func (l *link) mediaType() string {
-	kind := "application/ogg"
-	for _, s := range l.streams {
-		switch {
-		case s.video():
-			return "video/ogg"
-		case s.audio():
-			kind = "audio/ogg"
-		}
-	}
-	return kind
-}
-
-// Plan resolves a selection.
-func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
-	info := m.Info()
-	tracks, err := formats.Chosen(info.Tracks, s)
-	if err != nil {
-		return nil, err
-	}
-	l := m.links[0]
-	interval := s.Interval
-	if info.Timed {
-		if !interval.Start.Less(info.Duration) {
-			return nil, &formats.PastEndError{Start: interval.Start, Duration: info.Duration}
-		}
-		interval = interval.Clamp(info.Duration)
-	}
-	c := &cutting{w: m.window, l: l, a: interval.Start.Add(l.begin), b: interval.End.Add(l.begin), original: s.Timeline == formats.Original}
-	for _, t := range tracks {
-		for _, st := range l.streams {
-			if st.track.ID == t.ID {
-				c.streams = append(c.streams, st)
+	l.search = &seek.Search{Window: w, Recognize: l.recognize, Start: l.data, End: l.end, Probe: l.probe(), MaxRounds: limits.Rounds}
+	for _, from := range []int64{l.off, max(l.off, l.end-tailChunk)} {
+		if data, ok := w.Held(seek.Range{Offset: from, Length: min(tailChunk, l.end-from)}); ok {
+			skip := max(0, l.data-from)
+			if skip < int64(len(data)) {
+				l.search.Scan(from+skip, data[skip:])
 			}
 		}
 	}
-	if err := c.resolve(ctx); err != nil {
-		return nil, err
-	}
-	resource := m.window.Info()
-	part := c.assemble(&resource)
-	zero := l.begin
-	return &formats.Plan{
-		MediaType: info.MediaType, Requested: interval,
-		Presented: shifted(part.presented, zero), Covered: shifted(part.covered, zero),
-		Tracks: tracks, Parts: part.parts, Size: part.size, Needed: part.needed, Warnings: part.warnings,
-	}, nil
 }
 
-// shifted returns an interval of the file's own clock on that of the
-// presentation, which begins at zero.
-func shifted(i fragment.Interval, zero fragment.Time) fragment.Interval {
-	return fragment.Between(i.Start.Sub(zero), i.End.Sub(zero))
+// measure finds the size of a resource that does not tell: reads past its end
+// bring nothing.
+func (m *media) measure(ctx context.Context) error {
+	if m.size() >= 0 {
+		return nil
+	}
+	return &formats.Error{Container: Name, Element: "pages", Offset: -1, Err: formats.ErrUnsupported,
+		Problem: "a resource of unknown length", Hint: "record it to a file first"}
 }

@@ -178,6 +178,13 @@ func (c *cutting) state(out *clip) {
 		from, to, shown, until = from.Min(a), to.Max(b), shown.Min(p), until.Max(q)
 	}
 	out.covered, out.presented = fragment.Between(from, to), fragment.Between(shown, until)
+	for _, r := range []*region{c.head, c.tail} {
+		if r != nil {
+			for _, d := range r.damage {
+				out.warnings = append(out.warnings, d.warning())
+			}
+		}
+	}
 	for _, k := range c.carried {
 		if k.missed {
 			out.warnings = append(out.warnings, fragment.Warning{Reason: fmt.Sprintf(

@@ -2,6 +2,7 @@ package ogg
 
 import (
 	"context"
+	"sync"
 
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
@@ -23,14 +24,50 @@ func (l *link) recognize(off int64, data []byte) ([]seek.Mark, int64) {
 	for i := range found.pages {
 		p := &found.pages[i]
 		s := l.stream(p.serial)
-		if s == nil || s.text() || !p.completes() {
+		if s == nil || s.text() || !p.completes() || p.off < s.data {
 			continue
 		}
 		if pos, ok := s.position(p.granule); ok {
 			marks = append(marks, seek.Mark{Stream: s.index, Offset: p.off, End: p.end(), Tick: s.nanos(pos.end), Value: pageMark{p.granule, p.seq, p.eos()}})
 		}
 	}
+	l.tell(marks)
 	return marks, found.rest
+}
+
+// watchers are told of marks as they are found.
+type watchers struct {
+	mu   sync.Mutex
+	last int
+	all  map[int]func(seek.Mark)
+}
+
+// watch tells f of all marks that are found from now on, until the function
+// that it returns is called.
+func (w *watchers) watch(f func(seek.Mark)) (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[int]func(seek.Mark){}
+	}
+	w.last++
+	id := w.last
+	w.all[id] = f
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.all, id)
+	}
+}
+
+func (w *watchers) tell(marks []seek.Mark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range w.all {
+		for _, m := range marks {
+			f(m)
+		}
+	}
 }
 
 // pageMark is the Value of a mark.

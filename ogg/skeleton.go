@@ -119,6 +119,9 @@ func (k *skeleton) describe(l *link) {
 	}
 }
 
+// indexed reports whether there is a keyframe index.
+func (k *skeleton) indexed() bool { return k != nil && len(k.indexes) > 0 }
+
 // keypoint is an entry of a keyframe index: a page at off holds the keyframe
 // that presents at time.
 type keypoint struct {
@@ -204,8 +207,8 @@ func (k *skeleton) fisbonePacket(s *stream, headers int, first int64) []byte {
 	binary.LittleEndian.PutUint32(p[16:], uint32(headers))
 	rate := s.rate.num
 	if _, ok := s.codec.(*vp8); ok && rate < 1<<31 {
-		// The low half counts from the keyframe, but is no number to add: as a
-		// fraction of a picture it does no harm.
+		// The low half of its granule positions counts from the keyframe, but is
+		// no number to add: as a fraction of a picture it does no harm.
 		rate <<= vp8Pictures
 	}
 	binary.LittleEndian.PutUint64(p[20:], uint64(rate))

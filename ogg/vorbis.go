@@ -103,7 +103,7 @@ func (r *bitReader) flag() bool { return r.read(1) == 1 }
 // skip passes over n fields of width bits.
 func (r *bitReader) skip(n, width int) { r.at += min(n*width, 8*len(r.data)+1) }
 
-var errSetup = errors.New("Vorbis setup header does not parse")
+var errSetup = errors.New("the Vorbis setup header does not parse")
 
 // readModes reads a setup header (section 4.2.4) as far as its modes, the last
 // thing in it, and returns which of them have long blocks. Everything before

@@ -9,3 +9,14 @@ const (
 	// other Opus is the same to the bit, by 1 s of pre-roll.
 	SilkResidual = -40
 )
+
+// Search for a time in Ogg. A round is up to 4 probes in parallel; the one that
+// lands counts.
+const (
+	OggSeeks        = 1000 // random seeks that each mean is over
+	OggSteadyRounds = 1.5  // mean at a steady rate
+	OggRounds       = 3.0  // mean at rates that vary, and of pictures
+	OggMostRounds   = 6
+	OggProbes       = 400 << 10 // bytes of probes on average
+	OggChainRounds  = 4         // for each boundary between links
+)

@@ -1,0 +1,293 @@
+package ogg
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// A chained file (RFC 3533, section 4) is links in a row, and nothing says
+// where one ends. Its end is searched by serial numbers: a page belongs to the
+// link if its serial number does and its page number is above those of the
+// link's pages before it. Page numbers count because files that are joined may
+// well have the same serial number.
+
+// Costs of finding links.
+const (
+	chainProbe  = 64 << 10  // bytes of one probe
+	chainProbes = 4         // probes of a round
+	chainRead   = 192 << 10 // what is left to look through is read whole
+	chainGap    = 1 << 20   // within so many bytes nobody looks for a hidden link
+	chainRounds = 24        // most rounds for one boundary
+	// chainTrust is how many pages must lie between two places, of those that the
+	// bytes suggest, to believe that no other link lies there. After each look it
+	// is halved.
+	chainTrust  = 0.6
+	maxLinks    = 10_000
+	maxGlimpses = 1 << 14
+)
+
+// glimpse is what was seen of a stretch of bytes: the heads of its pages.
+type glimpse struct {
+	off, end int64 // what was looked at
+	pages    []pageHead
+}
+
+// pageHead is what a page says of itself.
+type pageHead struct {
+	off, end int64
+	serial   uint32
+	seq      uint32
+	bos      bool
+}
+
+func heads(pages []page) []pageHead {
+	out := make([]pageHead, len(pages))
+	for i := range pages {
+		p := &pages[i]
+		out[i] = pageHead{p.off, p.end(), p.serial, p.seq, p.bos()}
+	}
+	return out
+}
+
+// remember keeps what was seen, for this boundary and later ones.
+func (m *media) remember(off int64, data []byte, loose bool) {
+	if len(m.glimpses) >= maxGlimpses || len(data) == 0 {
+		return
+	}
+	g := glimpse{off, off + int64(len(data)), heads(scanPages(data, off, !loose).pages)}
+	at, _ := slices.BinarySearchFunc(m.glimpses, off, func(g glimpse, off int64) int { return cmp.Compare(g.off, off) })
+	m.glimpses = slices.Insert(m.glimpses, at, g)
+}
+
+// boundary is what is known of where a link ends.
+type boundary struct {
+	lo, hi int64 // the link goes on until lo at least, and is over at hi
+	at     int64 // where it ends, -1 unless that is known
+	// away are the pages seen from hi on; nil: there is none before the end of
+	// the resource.
+	away []pageHead
+	// doubt is a page that seems to be of the link, but with so few pages
+	// before it that whole links may lie between; 0: none.
+	doubt int64
+}
+
+// density returns how many bytes a page with data takes, pages that are cut off
+// counted as far as they were seen.
+func (g glimpse) density(data int64) float64 {
+	n := 0
+	for _, p := range g.pages {
+		if p.off >= data {
+			n++
+		}
+	}
+	return float64(g.end-max(g.off, data)) / float64(max(1, n))
+}
+
+// plausible reports whether there are about as many pages in a gap between two
+// glimpses as its bytes suggest, of at least one stream that both show: where
+// there are far fewer, whole links with the same serial numbers may lie in it.
+func plausible(gap int64, last map[uint32]uint32, before, behind glimpse, data int64, trust float64) bool {
+	expected := float64(gap) / max(before.density(data), behind.density(data))
+	count, all := map[uint32]int{}, 0
+	for _, p := range slices.Concat(before.pages, behind.pages) {
+		if p.off >= data {
+			count[p.serial]++
+			all++
+		}
+	}
+	for _, p := range behind.pages {
+		seq, seen := last[p.serial]
+		share := float64(count[p.serial]) / float64(max(1, all))
+		if seen && p.seq > seq && float64(p.seq-seq) >= expected*share*trust {
+			return true
+		}
+	}
+	return false
+}
+
+// boundary says what the glimpses tell of the end of a link. A page of the link
+// is believed to be of it if there are as many pages before it as the bytes
+// suggest, or so much of that: page sizes vary.
+func (m *media) boundary(l *link, trust float64) boundary {
+	b := boundary{lo: l.off, hi: m.size(), at: -1}
+	last := map[uint32]uint32{} // numbers of the link's last pages
+	var before glimpse          // where the link was last seen
+	read := l.off               // everything from the link's last page to here was seen
+	for _, g := range m.glimpses {
+		if g.end <= b.lo || g.off >= b.hi {
+			continue
+		}
+		if g.off > read {
+			read = -1
+		}
+		for _, p := range g.pages {
+			if p.off < b.lo {
+				continue
+			}
+			seq, seen := last[p.serial]
+			header := p.off < l.data
+			if !l.has(p.serial) || p.bos && !header && (!seen || p.seq <= seq) || seen && !header && p.seq <= seq {
+				b.hi, b.away = p.off, g.pages[slices.Index(g.pages, p):]
+				if read >= 0 {
+					b.at = p.off
+				}
+				return b
+			}
+			if gap := p.off - b.lo; seen && gap > chainGap && !plausible(gap, last, before, g, l.data, trust) {
+				b.doubt = p.off
+				return b
+			}
+			last[p.serial] = p.seq
+			b.lo, read = p.end, p.end
+		}
+		if read >= 0 {
+			read = max(read, g.end)
+		}
+		before = g
+	}
+	if read >= m.size() {
+		b.at = m.size()
+	}
+	return b
+}
+
+// findEnd searches the end of a link.
+func (m *media) findEnd(ctx context.Context, l *link) (int64, error) {
+	trust := chainTrust
+	for round := range chainRounds {
+		b := m.boundary(l, trust)
+		if b.at >= 0 {
+			return b.at, nil
+		}
+		places := b.places(l)
+		if b.doubt > 0 {
+			trust /= 2
+			places = spread(b.lo, b.doubt)
+		}
+		var reads []seek.Request
+		for _, r := range places {
+			reads = append(reads, seek.Request{Range: r, Purpose: seek.Probe, Note: fmt.Sprintf("end of the link at %d, round %d", l.off, round+1)})
+		}
+		data, err := m.window.Read(ctx, reads...)
+		if err != nil {
+			return 0, err
+		}
+		for i, r := range places {
+			m.remember(r.Offset, data[i], true)
+		}
+	}
+	return 0, &formats.Error{Container: Name, Element: "links", Offset: l.off, Err: seek.ErrLimit,
+		Problem: fmt.Sprintf("where this link ends was not found in %d rounds of probes", chainRounds),
+		Hint:    "the file's page numbers or serial numbers contradict each other"}
+}
+
+// places says where to look next: around the place where, counted back by page
+// numbers, what lies behind the boundary begins, and evenly between.
+func (b *boundary) places(l *link) []seek.Range {
+	room := b.hi - b.lo
+	if room <= chainRead {
+		return []seek.Range{{Offset: b.lo, Length: min(room+maxPage, chainRead+maxPage)}}
+	}
+	guess, ok := b.extrapolate()
+	if !ok {
+		return spread(b.lo, b.hi)
+	}
+	wide := max(chainProbe, (b.hi-guess)/8)
+	centers := []int64{guess, guess - wide, guess + wide, b.lo + room/3}
+	if guess-b.lo < room/3 {
+		centers[3] = guess + 3*wide
+	}
+	var out []seek.Range
+	for _, c := range centers {
+		at := min(max(c-chainProbe/2, b.lo), b.hi-chainProbe)
+		out = append(out, seek.Range{Offset: at, Length: chainProbe})
+	}
+	return out
+}
+
+// extrapolate counts the pages behind the boundary back to their number 0.
+func (b *boundary) extrapolate() (int64, bool) {
+	if len(b.away) < 2 {
+		return 0, false
+	}
+	first := b.away[0]
+	var bytes, pages int64
+	for _, p := range b.away {
+		if p.bos && p.off > first.off {
+			break
+		}
+		bytes = p.end - first.off
+		if p.serial == first.serial {
+			pages = int64(p.seq) - int64(first.seq) + 1
+		}
+	}
+	if pages <= 0 || bytes <= 0 || int64(first.seq) > (1<<62)/bytes {
+		return 0, false
+	}
+	guess := first.off - int64(first.seq)*bytes/pages
+	return max(guess, b.lo), guess > b.lo-(b.hi-b.lo)
+}
+
+// spread divides a stretch evenly among the probes of a round.
+func spread(from, to int64) []seek.Range {
+	var out []seek.Range
+	for i := range int64(chainProbes) {
+		at := from + (to-from)*(i+1)/(chainProbes+1)
+		out = append(out, seek.Range{Offset: at, Length: min(chainProbe, to-at)})
+	}
+	return out
+}
+
+// extend finds the end of the last known link and reads the next one; done
+// reports that there is none.
+func (m *media) extend(ctx context.Context) (done bool, err error) {
+	if m.complete {
+		return true, nil
+	}
+	l := m.links[len(m.links)-1]
+	if l.end < 0 {
+		if l.end, err = m.findEnd(ctx, l); err != nil {
+			return false, err
+		}
+	}
+	if l.end < m.size() {
+		m.window.Prefetch(seek.Request{Range: seek.Range{Offset: l.end, Length: headChunk}, Purpose: seek.Index, Note: "headers"})
+	}
+	if err := l.close(ctx, m.window, m.limits); err != nil {
+		return false, err
+	}
+	if l.end >= m.size() {
+		m.complete = true
+		return true, nil
+	}
+	if len(m.links) >= maxLinks {
+		return false, &formats.Error{Container: Name, Element: "links", Offset: l.end, Err: seek.ErrLimit, Problem: fmt.Sprintf("more than %d links", maxLinks)}
+	}
+	next, err := readLink(ctx, m.window, l.end, m.limits)
+	if err != nil {
+		m.warn(l.end, fmt.Sprintf("what follows is passed over: %v", err))
+		m.complete = true
+		return true, ctx.Err()
+	}
+	m.adopt(next)
+	return false, nil
+}
+
+// adopt adds a link. What lies in its head and at the end of the resource tells
+// whether it is the last.
+func (m *media) adopt(l *link) {
+	if data, ok := m.window.Held(seek.Range{Offset: l.off, Length: min(max(headChunk, l.data-l.off), m.size()-l.off)}); ok {
+		m.remember(l.off, data, false)
+	}
+	if b := m.boundary(l, chainTrust); l.end < 0 && b.at >= 0 {
+		l.end = b.at
+	} else if l.end < 0 && b.doubt == 0 && b.away == nil && m.size()-b.lo <= tailChunk {
+		l.end = m.size()
+	}
+	m.links = append(m.links, l)
+}

@@ -1,0 +1,120 @@
+package ogg
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// Plan resolves a selection.
+func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
+	if err := m.reach(ctx, func(known fragment.Time) bool { return !s.Interval.Open && s.Interval.End.Less(known) }); err != nil {
+		return nil, err
+	}
+	info := m.Info()
+	tracks, err := formats.Chosen(info.Tracks, s)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	links := slices.Clone(m.links)
+	m.mu.Unlock()
+	interval, err := clamp(s.Interval, links, m.isComplete())
+	if err != nil {
+		return nil, err
+	}
+	p := &formats.Plan{MediaType: info.MediaType, Requested: interval, Tracks: tracks}
+	resource := m.window.Info()
+	var at fragment.Time // where the link begins on the joined timeline
+	for i, l := range links {
+		if l.search == nil {
+			break
+		}
+		from, to := interval.Start.Sub(at).Max(fragment.Time{}), interval.End.Sub(at).Min(l.length())
+		begin := at
+		at = at.Add(l.length())
+		if !from.Less(to) {
+			continue
+		}
+		part, err := m.planLink(ctx, l, s, tracks, from, to, i, &resource)
+		if err != nil {
+			return nil, err
+		}
+		join(p, part, begin.Sub(l.begin))
+	}
+	return p, nil
+}
+
+func (m *media) isComplete() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.complete
+}
+
+// clamp ends an interval where the links end.
+func clamp(i fragment.Interval, links []*link, complete bool) (fragment.Interval, error) {
+	var length fragment.Time
+	for _, l := range links {
+		length = length.Add(l.length())
+	}
+	if !i.Start.Less(length) && complete {
+		return i, &formats.PastEndError{Start: i.Start, Duration: length}
+	}
+	return i.Clamp(length), nil
+}
+
+// planLink resolves what a link gives: [from, to) on its own timeline, which
+// begins at 0.
+func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, tracks []formats.Track, from, to fragment.Time, number int, resource *seek.Info) (*clip, error) {
+	c := &cutting{w: m.window, l: l, a: from.Add(l.begin), b: to.Add(l.begin), original: s.Timeline == formats.Original}
+	for _, t := range l.streams {
+		if slices.ContainsFunc(tracks, func(k formats.Track) bool {
+			return number == 0 && k.ID == t.track.ID || number > 0 && k.Kind == t.track.Kind
+		}) {
+			c.streams = append(c.streams, t)
+		}
+	}
+	if number > 0 && from.Sign() == 0 && to.Equal(l.length()) && len(c.streams) == len(l.streams) {
+		return l.wholly(resource), nil
+	}
+	if err := c.resolve(ctx); err != nil {
+		return nil, err
+	}
+	if s.Form == formats.Verbatim {
+		return c.verbatim(resource), nil
+	}
+	return c.assemble(resource), nil
+}
+
+// wholly is a link as it is: one that lies within the interval.
+func (l *link) wholly(resource *seek.Info) *clip {
+	r := seek.Range{Offset: l.off, Length: l.end - l.off}
+	all := fragment.Between(l.begin, l.finish)
+	return &clip{parts: []seek.Part{seek.Bytes(resource, r, "whole link")}, size: r.Length, needed: r.Length, presented: all, covered: all}
+}
+
+// join adds what a link gives to a plan; shift is from the link's own clock to
+// the plan's.
+func join(p *formats.Plan, part *clip, shift fragment.Time) {
+	first := len(p.Parts) == 0
+	p.Parts = append(p.Parts, part.parts...)
+	p.Needed += part.needed
+	p.Warnings = append(p.Warnings, part.warnings...)
+	if part.size < 0 || p.Size < 0 {
+		p.Size = -1
+	} else {
+		p.Size += part.size
+	}
+	move := func(i fragment.Interval) fragment.Interval {
+		return fragment.Between(i.Start.Add(shift), i.End.Add(shift))
+	}
+	presented, covered := move(part.presented), move(part.covered)
+	if first {
+		p.Presented, p.Covered = presented, covered
+		return
+	}
+	p.Presented.End, p.Covered.End = p.Presented.End.Max(presented.End), p.Covered.End.Max(covered.End)
+}
