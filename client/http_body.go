@@ -68,7 +68,7 @@ func (b *httpBody) interrupt(cause error) {
 // How often a body may break off: a few times, and once more for what it brings.
 const (
 	breaksFree  = 5
-	bytesPerOne = 64 << 10
+	bytesPerOne = 4 << 10
 )
 
 // resume asks for what is missing, from the byte where the last answer ended.

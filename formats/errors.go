@@ -21,6 +21,9 @@ var (
 	ErrPastEnd = errors.New("at or past the end")
 	// ErrNoFragment: nothing valid is selected.
 	ErrNoFragment = errors.New("no valid media fragment")
+	// ErrNothing: the interval is valid and within the medium, but no selected
+	// track has anything in it.
+	ErrNothing = errors.New("nothing in the interval")
 	// ErrNoTrack: a selected track does not exist.
 	ErrNoTrack = errors.New("no such track")
 )

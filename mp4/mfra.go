@@ -1,7 +1,9 @@
 package mp4
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -45,23 +47,26 @@ func (f *file) findMfra(ctx context.Context) (points map[uint32][]accessPoint, s
 	if !ok || typ != "mfra" || n != length || int64(len(raw)) != length {
 		return nil, 0, false, nil
 	}
-	points, err = readAccessPoints(box{typ: typ, off: start, header: header, raw: raw, path: "mfra"}, start)
-	return points, start, len(points) > 0, err
+	points = readAccessPoints(box{typ: typ, off: start, header: header, raw: raw, path: "mfra"}, start)
+	return points, start, len(points) > 0, nil
 }
 
-// readAccessPoints reads the tfra boxes of an mfra that stands at start.
-func readAccessPoints(mfra box, start int64) (map[uint32][]accessPoint, error) {
+// readAccessPoints reads the tfra boxes of an mfra that stands at start: for
+// each track its fragments in file order, each with the earliest time that is
+// stated for it. It returns nil where the boxes cannot be believed; the file can
+// be read without them.
+func readAccessPoints(mfra box, start int64) map[uint32][]accessPoint {
 	out := map[uint32][]accessPoint{}
 	for c, err := range mfra.children() {
 		if err != nil {
-			return nil, err
+			return nil
 		}
 		if c.typ != "tfra" || len(out) >= maxTracks {
 			continue
 		}
 		p := c.payload()
 		if len(p) < 16 {
-			return nil, c.damaged(0, "cut off")
+			return nil
 		}
 		wide := p[0] == 1
 		id, sizes, n := be.Uint32(p[4:]), be.Uint32(p[8:]), int64(be.Uint32(p[12:]))
@@ -71,22 +76,28 @@ func readAccessPoints(mfra box, start int64) (map[uint32][]accessPoint, error) {
 		}
 		stride := fields + int(sizes>>4&3) + int(sizes>>2&3) + int(sizes&3) + 3
 		if p = p[16:]; n > int64(len(p)/stride) {
-			return nil, c.damaged(12, "%d entries do not fit into its %d bytes", n, len(c.raw))
+			return nil
 		}
-		last := accessPoint{-1, -1}
+		var all []accessPoint
 		for ; n > 0; n, p = n-1, p[stride:] {
 			a := accessPoint{int64(be.Uint32(p)), int64(be.Uint32(p[4:]))}
 			if wide {
 				a = accessPoint{int64(be.Uint64(p)), int64(be.Uint64(p[8:]))}
 			}
-			if a.time < last.time || a.moof < last.moof || a.time > maxTicks || a.moof >= start {
-				return nil, c.damaged(16, "its entries are not in order or lead out of the file")
+			if a.time < 0 || a.time > maxTicks || a.moof < 0 || a.moof >= start {
+				return nil
 			}
-			if a.moof != last.moof {
-				out[id] = append(out[id], a)
-			}
-			last = a
+			all = append(all, a)
 		}
+		// Within a fragment, entries may stand in the order of presentation.
+		slices.SortFunc(all, func(a, b accessPoint) int {
+			return cmp.Or(cmp.Compare(a.moof, b.moof), cmp.Compare(a.time, b.time))
+		})
+		all = slices.CompactFunc(all, func(a, b accessPoint) bool { return a.moof == b.moof })
+		if !slices.IsSortedFunc(all, func(a, b accessPoint) int { return cmp.Compare(a.time, b.time) }) {
+			return nil
+		}
+		out[id] = append(out[id], all...)
 	}
-	return out, nil
+	return out
 }

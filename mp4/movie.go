@@ -320,7 +320,7 @@ func (t *track) readHandler(b box) {
 	}
 	if len(p) > 24 {
 		name := p[24:]
-		if n := int(name[0]); n > 0 && n < len(name) && n == len(strings.TrimRight(string(name[1:]), "\x00")) && string(p[4:8]) != "\x00\x00\x00\x00" {
+		if n := int(name[0]); n > 0 && n < len(name) && n == len(strings.TrimRight(string(name[1:]), "\x00")) {
 			name = name[1 : 1+n] // QuickTime: a counted string
 		}
 		t.info.Name = strings.ToValidUTF8(strings.TrimRight(string(name), "\x00"), "�")

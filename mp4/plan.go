@@ -49,7 +49,10 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 		}
 	}
 	if len(c.cuts) == 0 {
-		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNoFragment, v.want)
+		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNothing, v.want)
+	}
+	if len(s.Tracks) == 0 {
+		c.warnOfTracksOff(f.movie)
 	}
 	if err := c.loadAux(ctx, f.window); err != nil {
 		return nil, err
@@ -59,6 +62,16 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 		return c.planFragmented()
 	}
 	return c.plan()
+}
+
+// warnOfTracksOff says which pictures and sounds the file has but does not play
+// unless they are asked for: whoever wants all of it would miss them.
+func (c *clip) warnOfTracksOff(m *movie) {
+	for _, t := range m.playable() {
+		if !t.info.Default && (t.kind == formats.Video || t.kind == formats.Audio) {
+			c.warn("track %d (%s) is off by default in the file and is left out", t.id, t.kind)
+		}
+	}
 }
 
 // view returns what the plan of an interval is made of.

@@ -206,7 +206,7 @@ func (x *searched) find(ctx context.Context, tracks []*track, need needs) (*spre
 	for i, t := range streams {
 		from, to, ok := need(t)
 		if !ok {
-			return nil, fmt.Errorf("%w: track %d is not presented then", formats.ErrNoFragment, t.id)
+			return nil, fmt.Errorf("%w: track %d is not presented then", formats.ErrNothing, t.id)
 		}
 		g.Go(func() (err error) {
 			heads[i], err = x.around(ctx, t, from-x.lead[t.id])

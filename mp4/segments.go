@@ -271,7 +271,7 @@ func PlanRenditions(ctx context.Context, cuts []RenditionCut, s formats.Selectio
 		}
 	}
 	if len(c.cuts) == 0 {
-		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNoFragment, c.want)
+		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNothing, c.want)
 	}
 	for _, cut := range c.cuts {
 		if cut.track.kind == formats.Video {

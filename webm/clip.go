@@ -59,7 +59,7 @@ func (p *planner) nothing(ctx context.Context) error {
 	if p.a-p.m.start >= d {
 		return &formats.PastEndError{Start: nanos(p.a - p.m.start), Duration: nanos(d)}
 	}
-	return formats.ErrNoFragment
+	return formats.ErrNothing
 }
 
 // needed is the least that a reader must fetch that reads whole elements.

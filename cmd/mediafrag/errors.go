@@ -70,6 +70,7 @@ var rules = []rule{
 	{seek.ErrUnavailable, "status", exitServer, "try again later"},
 	{formats.ErrPastEnd, "past-end", exitNothing, "choose an earlier start"},
 	{formats.ErrNoFragment, "no-fragment", exitNothing, "add '#t=60,100' to the URI or give --time 60,100; --whole takes everything"},
+	{formats.ErrNothing, "no-fragment", exitNothing, "choose a longer interval, or another; 'mediafrag info' says what there is"},
 	{formats.ErrNoTrack, "no-fragment", exitNothing, "see 'mediafrag info' for what there is"},
 	{seek.ErrLimit, "limit", exitMedia, "such a medium costs more than is safe to spend on what it claims of itself"},
 	{formats.ErrDamaged, "damaged", exitMedia, "check that the whole file plays"},
@@ -142,8 +143,12 @@ func (f *failure) locate(err error) {
 		}
 	}
 	var medium *formats.Error
-	if errors.As(err, &medium) && medium.Offset >= 0 {
+	var body *seek.ReadError
+	switch {
+	case errors.As(err, &medium) && medium.Offset >= 0:
 		f.Offset = &medium.Offset
+	case errors.As(err, &body):
+		f.Offset = &body.Offset
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 )
 
 // getFlags are those of `get` alone.
@@ -37,6 +38,9 @@ leaves nothing behind.`,
   mediafrag get 'https://host/master.m3u8#t=60,100' -o clip.m3u8`,
 		Args: oneURI,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("output") && f.output == "" {
+				return usagef("-o is empty; leave it out, or name a file")
+			}
 			t, err := a.target(args[0])
 			if err != nil {
 				return err
@@ -60,6 +64,9 @@ leaves nothing behind.`,
 
 // noFragment says why a URI selects nothing.
 func noFragment(t *target) error {
+	if _, inQuery := fragment.SplitQuery(t.uri); formats.Selects(inQuery) {
+		return fmt.Errorf("%w: %s stands in the query, which the server reads; write it behind a '#'", formats.ErrNoFragment, inQuery)
+	}
 	if w := t.fragment.Warnings; len(w) > 0 {
 		return fmt.Errorf("%w: %s", formats.ErrNoFragment, w[len(w)-1])
 	}

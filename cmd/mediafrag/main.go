@@ -7,6 +7,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,6 +24,7 @@ import (
 const grace = 3 * time.Second
 
 func main() {
+	log.SetOutput(io.Discard) // net/http complains there of what servers do; errors say what matters
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup wants it ignored
 		signals = append(signals, syscall.SIGHUP)

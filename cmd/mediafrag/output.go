@@ -16,16 +16,20 @@ const standardOutput = "-"
 // output is where a clip goes: a file, a folder for a package, a device, or
 // standard output.
 type output struct {
-	path    string // as people gave it, or derived
-	derived bool   // nobody gave it
-	folder  bool   // a package
-	stream  bool   // bytes are written in order, to what is there already
-	force   bool   // replace what is there
+	path    string      // as people gave it, or derived
+	derived bool        // nobody gave it
+	folder  bool        // a package
+	stream  bool        // bytes are written in order, to what is there already
+	force   bool        // replace what is there
+	source  os.FileInfo // the file that is read; nil where it is none
 }
 
 // output decides where a clip goes, and whether it may, before any request.
 func (a *app) output(path string, force bool, t *target) (*output, error) {
 	o := &output{path: path, force: force}
+	if source, err := os.Stat(t.resource); err == nil {
+		o.source = source
+	}
 	switch {
 	case path == standardOutput:
 		if a.flags.json {
@@ -66,6 +70,8 @@ func (o *output) check() error {
 	case !o.folder && !info.Mode().IsRegular():
 		o.stream = true // a device or a pipe is written to, never replaced
 		return nil
+	case o.source != nil && os.SameFile(o.source, info):
+		return usagef("-o %s is the file that is read; name another", o.path)
 	case !o.force:
 		return &existsError{o.path}
 	}

@@ -118,11 +118,10 @@ func (a *app) eachURI(arg string, do func(uri string) error) error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
-		if strings.TrimSpace(lines.Text()) == "" {
-			continue
-		}
-		if err := do(lines.Text()); err != nil {
-			return err
+		if uri := strings.TrimSpace(lines.Text()); uri != "" {
+			if err := do(uri); err != nil {
+				return err
+			}
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {

@@ -19,7 +19,10 @@ func (a *app) redact(text string) string {
 			text = strings.ReplaceAll(text, resource, redactURL(resource))
 		}
 	}
-	return anyURL.ReplaceAllStringFunc(text, redactURL)
+	return anyURL.ReplaceAllStringFunc(text, func(found string) string {
+		url := strings.TrimRight(found, ":") // the message's, not the URL's
+		return redactURL(url) + found[len(url):]
+	})
 }
 
 // redactURL hides the user information and the query values of one URL, and
