@@ -38,7 +38,7 @@ var _ seek.Source = (*httpSource)(nil)
 // hosts see, and the user information of uri. BarPrivate bars redirects to
 // private addresses.
 func (w *web) newHTTPSource(uri string, s secrets, barPrivate bool) (*httpSource, error) {
-	u, err := url.Parse(uri)
+	u, err := parseURL(uri)
 	if err != nil { // its text repeats the URI
 		return nil, &StatusError{URL: Redact(uri), Range: whole, Err: seek.ErrNotFound, Problem: "not a valid URI"}
 	}

@@ -20,7 +20,7 @@ type secrets []secret
 // secretsOf returns what may be sent to the host of a URI that is opened: the
 // header, and the URI's user information.
 func secretsOf(uri string, header http.Header) secrets {
-	u, err := url.Parse(uri)
+	u, err := parseURL(uri)
 	if err != nil || !isWeb(scheme(uri)) {
 		return nil
 	}

@@ -144,14 +144,14 @@ func (s *sources) barPrivate(ctx context.Context) bool {
 
 // home reports whether a URI is on the host of the resource itself.
 func (s *sources) home(name string) bool {
-	u, err := url.Parse(name)
-	from, err2 := url.Parse(s.origin)
+	u, err := parseURL(name)
+	from, err2 := parseURL(s.origin)
 	return err == nil && err2 == nil && sameHost(from, u)
 }
 
 // isPrivate reports whether a URI's host is on a private network.
 func (s *sources) isPrivate(ctx context.Context, uri string) bool {
-	u, err := url.Parse(uri)
+	u, err := parseURL(uri)
 	if err != nil || u.Hostname() == "" {
 		return false
 	}
@@ -225,3 +225,27 @@ func localPath(name string) (string, error) {
 	}
 	return filepath.Abs(name)
 }
+
+// parseURL is url.Parse for URIs as people have them: a '%' that encodes nothing
+// stands for itself, as in browsers.
+func parseURL(uri string) (*url.URL, error) {
+	u, err := url.Parse(uri)
+	if err == nil {
+		return u, nil
+	}
+	host, rest, _ := strings.Cut(uri, "://")
+	path := len(uri) // where it begins: a host has no such '%'
+	if n := strings.IndexAny(rest, "/?#"); n >= 0 {
+		path = len(host) + len("://") + n
+	}
+	var b strings.Builder
+	for i := range len(uri) {
+		b.WriteByte(uri[i])
+		if i > path && uri[i] == '%' && !(i+2 < len(uri) && isHex(uri[i+1]) && isHex(uri[i+2])) {
+			b.WriteString("25")
+		}
+	}
+	return url.Parse(b.String())
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
