@@ -55,6 +55,7 @@ type testTrack struct {
 	tables    tableForm
 	language  uint16
 	more      []byte // boxes at the end of the trak
+	within    []byte // bytes in each sample that is large enough
 	entry     []byte // sample entry
 }
 
@@ -74,6 +75,9 @@ func (t *testTrack) payload(i int) []byte {
 	out := make([]byte, t.sizes[i])
 	for n := range out {
 		out[n] = byte(int(t.id)*31 + i*7 + n)
+	}
+	if len(out) > 8+len(t.within) {
+		copy(out[8:], t.within)
 	}
 	if len(out) >= 8 { // beyond 256 samples, too
 		be.PutUint32(out[4:], uint32(i)*2654435761)

@@ -1,6 +1,7 @@
 package mp4_test
 
 import (
+	"bytes"
 	"crypto/md5"
 	"crypto/sha256"
 	"errors"
@@ -296,6 +297,19 @@ func TestManyFragments(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFalseMoof searches a file whose media hold what looks like the moof of its
+// first fragment, but is followed by no box.
+func TestFalseMoof(t *testing.T) {
+	f := manyFragments(120, noIndex)
+	data := f.build()
+	first := bytes.Index(data, []byte("moof")) - 4
+	moof := data[first : first+int(be.Uint32(data[first:]))]
+	f.tracks[0].within = append(bytes.Clone(moof), bytes.Repeat([]byte{0xff}, 32)...)
+	o := openBuilt(t, f.build())
+	_, clip := clipOf(t, o, between(80.55, 84.03))
+	checkBuilt(t, f, clip, 80.55, 84.03)
 }
 
 // TestOneTrackOfMany leaves a track out of fragments that pass on unread: the

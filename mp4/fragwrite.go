@@ -102,28 +102,9 @@ type section struct {
 // writeFragment writes a fragment with those of its samples that the clip
 // delivers.
 func (c *clip) writeFragment(s section) (written, error) {
-	var trafs []traf
-	for _, cut := range c.cuts {
-		r, ok := s.samples[cut]
-		if !ok || len(cut.ranges) == 0 {
-			continue
-		}
-		r.from, r.to = max(r.from, cut.ranges[0].from), min(r.to, cut.ranges[0].to)
-		if r.from >= r.to {
-			continue
-		}
-		chunks, err := cut.track.tables.chunksOf(r.from, r.to)
-		if err != nil {
-			return written{}, err
-		}
-		t := traf{cut: cut, samples: r}
-		for _, ch := range chunks {
-			t.chunks = append(t.chunks, placed{chunk: ch})
-		}
-		trafs = append(trafs, t)
-	}
-	if len(trafs) == 0 {
-		return written{}, nil
+	trafs, err := c.trafs(s)
+	if err != nil || len(trafs) == 0 {
+		return written{}, err
 	}
 	var all []*placed
 	for i := range trafs {
@@ -136,16 +117,12 @@ func (c *clip) writeFragment(s section) (written, error) {
 	for _, ch := range all {
 		ch.at = media
 		media += ch.size
+		if size := s.info.Size; size >= 0 && ch.offset+ch.size > size {
+			return written{}, trafs[0].cut.track.outside(ch.chunk, size)
+		}
 	}
-	if size := s.info.Size; size >= 0 {
-		for _, ch := range all {
-			if ch.offset+ch.size > size {
-				return written{}, trafs[0].cut.track.outside(ch.chunk, size)
-			}
-		}
-		if media > size {
-			return written{}, c.movie.box.damaged(0, "the samples of a fragment overlap: %d bytes out of a file of %d", media, size)
-		}
+	if size := s.info.Size; size >= 0 && media > size {
+		return written{}, c.movie.box.damaged(0, "the samples of a fragment overlap: %d bytes out of a file of %d", media, size)
 	}
 	head := c.moof(s, trafs, media)
 	out := written{parts: []seek.Part{seek.Literal(head, "moof")}, size: int64(len(head)) + media}
@@ -155,6 +132,31 @@ func (c *clip) writeFragment(s section) (written, error) {
 	}
 	out.parts = joinParts(out.parts)
 	out.start, out.until, out.sync = c.times(trafs)
+	return out, nil
+}
+
+// trafs returns what the clip delivers of a fragment, by track.
+func (c *clip) trafs(s section) ([]traf, error) {
+	var out []traf
+	for _, cut := range c.cuts {
+		r, ok := s.samples[cut]
+		if !ok || len(cut.ranges) == 0 {
+			continue
+		}
+		r.from, r.to = max(r.from, cut.ranges[0].from), min(r.to, cut.ranges[0].to)
+		if r.from >= r.to {
+			continue
+		}
+		chunks, err := cut.track.tables.chunksOf(r.from, r.to)
+		if err != nil {
+			return nil, err
+		}
+		t := traf{cut: cut, samples: r}
+		for _, ch := range chunks {
+			t.chunks = append(t.chunks, placed{chunk: ch})
+		}
+		out = append(out, t)
+	}
 	return out, nil
 }
 

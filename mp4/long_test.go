@@ -237,3 +237,25 @@ func TestTenHours(t *testing.T) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// TestPace reads a moov of some megabytes whole where that costs less than the
+// round trips of reading it in parts, and in parts where it costs more.
+func TestPace(t *testing.T) {
+	for _, tt := range []struct {
+		latency time.Duration
+		whole   bool
+	}{{100 * time.Millisecond, true}, {time.Millisecond, false}} {
+		source, moov := longFilm{seconds: 1500}.build()
+		source.Latency = tt.latency
+		o, err := openLimited(t, source, formats.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Plan(t.Context(), between(1000, 1010)); err != nil {
+			t.Fatal(err)
+		}
+		if whole := source.Delivered() >= moov; whole != tt.whole {
+			t.Errorf("latency %v: %d bytes were read, the moov has %d; want it read whole: %v", tt.latency, source.Delivered(), moov, tt.whole)
+		}
+	}
+}

@@ -148,68 +148,39 @@ func (t *track) syncInParts(d *demand, sample int64) int64 {
 
 // sliceOf returns the sample tables of the samples [lo, hi), and of those
 // before lo in the same chunk. What is missing is asked for at once as far as
-// it is known.
+// it is known; nil is returned then.
 func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (*sampleTables, error) {
-	stbl := t.stblNode
-	s := &sampleTables{box: t.tables.box, all: true}
 	total := whole.count
-	if n := stbl.child("ctts"); n != nil { // the longest to fetch
+	if n := t.stblNode.child("ctts"); n != nil { // the longest to fetch
 		if _, _, err := t.partRuns(d, n, total, max(0, lo-sliceMargin), hi); err != nil {
 			return nil, err
 		}
 	}
-	sizes, ok, err := t.sizesInParts(d)
+	sizes, sized, err := t.sizesInParts(d)
 	if err != nil {
 		return nil, err
-	}
-	if ok && sizes.table.count != total {
-		return nil, errWhole
 	}
 	sizes.entriesWish(d, lo, hi)
-	places, known, err := t.chunksInParts(d, total, lo, hi)
-	if err != nil {
+	places, placed, err := t.chunksInParts(d, total, lo, hi)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !ok || !known {
+	case sized && sizes.table.count != total, t.tables.auxPlace != nil:
+		return nil, errWhole // what is said of encryption counts from the first sample
+	case !sized || !placed:
 		return nil, nil
 	}
 	first := places.sample // of the first chunk
-	n := hi - first
-	s.count, s.start = n, whole.decode(first)
+	s := &sampleTables{box: t.tables.box, all: true, count: hi - first, start: whole.decode(first)}
 	s.stts, _ = newRunTable(encodeRuns(sliceRuns(whole.stts, false, first, hi)), false)
-	if c := stbl.child("ctts"); c != nil {
-		runs, got, err := t.partRuns(d, c, total, first, hi)
-		if err != nil {
-			return nil, err
-		}
-		if got {
-			s.ctts, _ = newRunTable(encodeRuns(runs), true)
-		}
-	}
-	if err := t.syncOf(d, s, first, hi); err != nil {
-		return nil, err
-	}
 	if s.sizes, s.oneSize = nil, sizes.one; sizes.one == 0 {
 		s.sizes, _ = sizes.table.entries(d, first, hi, "stsz")
 		s.sizeBits = 32
 	}
 	s.stsc, s.wide = places.stsc, places.offsets.stride == 8
 	s.chunks, _ = places.offsets.entries(d, places.chunk, places.chunk+places.chunks, "stco")
-	if n := stbl.child("sdtp"); n != nil {
-		t.dependsOf(d, n, s, first, hi, total)
-	}
-	for _, g := range t.tables.groups {
-		c := *g
-		if g.runs != nil {
-			c.runs, _ = newRunTable(encodeRuns(g.runsOf(first, hi)), false)
-		}
-		s.groups = append(s.groups, &c)
-	}
-	if len(d.missing) > 0 {
-		return nil, nil
-	}
-	if t.tables.auxPlace != nil {
-		return nil, errWhole // information on encryption counts from the first sample
+	if err := t.sliceMore(d, s, first, hi, total); err != nil || len(d.missing) > 0 {
+		return nil, err
 	}
 	if err := s.markChunks(); err != nil {
 		return nil, err
@@ -218,6 +189,34 @@ func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (*sampleTa
 		return nil, errWhole
 	}
 	return s, nil
+}
+
+// sliceMore adds to s what not every track has of its samples [first, to) of
+// total.
+func (t *track) sliceMore(d *demand, s *sampleTables, first, to, total int64) error {
+	if n := t.stblNode.child("ctts"); n != nil {
+		runs, ok, err := t.partRuns(d, n, total, first, to)
+		if err != nil {
+			return err
+		}
+		if ok {
+			s.ctts, _ = newRunTable(encodeRuns(runs), true)
+		}
+	}
+	if err := t.syncOf(d, s, first, to); err != nil {
+		return err
+	}
+	if n := t.stblNode.child("sdtp"); n != nil {
+		t.dependsOf(d, n, s, first, to, total)
+	}
+	for _, g := range t.tables.groups {
+		c := *g
+		if g.runs != nil {
+			c.runs, _ = newRunTable(encodeRuns(g.runsOf(first, to)), false)
+		}
+		s.groups = append(s.groups, &c)
+	}
+	return nil
 }
 
 // overlapping reports whether chunks that lie one behind the other overlap:
@@ -283,14 +282,11 @@ type sizeTable struct {
 func (t *track) sizesInParts(d *demand) (sizeTable, bool, error) {
 	n := t.stblNode.child("stsz")
 	if n == nil {
-		if t.stblNode.done {
-			return sizeTable{}, false, errWhole // a compact one, or none
-		}
 		var guess sizeTable
 		if t.stblNode.has("stsc") { // it is likely to be next
 			guess.table = table{off: t.stblNode.next + 20, stride: 4}
 		}
-		return guess, false, nil
+		return guess, false, t.stblNode.lacks() // a compact one, or none
 	}
 	head, ok := d.need(n.off+int64(n.header), 12, n.typ)
 	if !ok {
@@ -308,150 +304,5 @@ func (s sizeTable) entriesWish(d *demand, lo, hi int64) {
 	if s.one == 0 && s.table.off > 0 {
 		lo = max(0, lo-sliceMargin)
 		d.wish(s.off+4*lo, 4*(hi-lo), "stsz")
-	}
-}
-
-// chunkSlice is the chunks that hold some samples.
-type chunkSlice struct {
-	chunk, chunks int64  // the first, and how many
-	sample        int64  // the first of the first chunk
-	stsc          []byte // with chunks counting from the first
-	offsets       table
-}
-
-// chunksInParts finds the chunks of the samples [lo, hi), from the nearer end
-// of the stsc.
-func (t *track) chunksInParts(d *demand, total, lo, hi int64) (c chunkSlice, ok bool, err error) {
-	n := t.stblNode.child("stsc")
-	if n == nil {
-		if t.stblNode.done {
-			return c, false, errWhole
-		}
-		return c, false, nil
-	}
-	stsc, ok, err := n.tableOf(d, 8, 12)
-	if err != nil || !ok {
-		return c, false, err
-	}
-	back := total-lo < hi
-	k := min(stsc.count, share(stsc.count, total, hi, lo, back))
-	for {
-		at := int64(0)
-		if back {
-			at = stsc.count - k
-		}
-		more := min(stsc.count, at+k+1) // where the last entry's chunks end
-		data, got := stsc.entries(d, at, more, n.typ)
-		co, wide := t.stblNode.child("stco"), false
-		if co == nil {
-			co, wide = t.stblNode.child("co64"), true
-		}
-		if co == nil && t.stblNode.done {
-			return c, false, errWhole
-		}
-		if co == nil {
-			return c, false, nil
-		}
-		stride := int64(4)
-		if wide {
-			stride = 8
-		}
-		offsets, have, err := co.tableOf(d, 8, stride)
-		if err != nil || !got || !have {
-			return c, false, err
-		}
-		c.offsets = offsets
-		found, err := c.find(stscPart{data, at, back, stsc.count, offsets.count, total}, lo, hi)
-		switch {
-		case err != nil:
-			return c, false, err
-		case found:
-			return c, true, nil
-		case k == stsc.count:
-			return c, false, errWhole
-		}
-		k = min(stsc.count, 2*k+1)
-	}
-}
-
-// stscPart is the entries of an stsc from one on.
-type stscPart struct {
-	data    []byte
-	at      int64 // the first entry
-	back    bool  // the samples are counted from the end
-	entries int64 // of the whole
-	chunks  int64
-	samples int64
-}
-
-// entry returns the i-th entry of the part; next is 0 where it is not known.
-func (p stscPart) entry(i int) (first, next, samples int64) {
-	e := p.data[12*i:]
-	first, samples = int64(be.Uint32(e))-1, int64(be.Uint32(e[4:]))
-	switch {
-	case 12*(i+1) < len(p.data):
-		next = int64(be.Uint32(e[12:])) - 1
-	case p.at+int64(i)+1 == p.entries:
-		next = p.chunks
-	}
-	return first, next, samples
-}
-
-// find finds the chunks of the samples [lo, hi) in a part of an stsc. Found is
-// false where the part does not reach.
-func (c *chunkSlice) find(p stscPart, lo, hi int64) (found bool, err error) {
-	n := len(p.data) / 12
-	starts := make([]int64, n+1) // the first sample of each entry
-	if p.back {
-		starts[n] = p.samples
-		for i := n - 1; i >= 0; i-- {
-			first, next, samples := p.entry(i)
-			if samples == 0 || next <= first {
-				return false, errWhole
-			}
-			starts[i] = starts[i+1] - (next-first)*samples
-			if starts[i] < first { // a chunk before it has a sample at least
-				return false, errWhole
-			}
-			if first == 0 && starts[i] != 0 {
-				return false, errWhole
-			}
-		}
-		if starts[0] > lo {
-			return false, nil
-		}
-	} else {
-		for i := range n {
-			first, next, samples := p.entry(i)
-			if i == 0 && first != 0 || samples == 0 || next != 0 && next <= first {
-				return false, errWhole
-			}
-			starts[i+1] = starts[i] + max(0, next-first)*samples
-		}
-		if starts[n] < hi {
-			return false, nil
-		}
-	}
-	c.cut(p, starts, lo, hi)
-	return true, nil
-}
-
-// cut takes the chunks of the samples [lo, hi) out of a part of an stsc whose
-// entries begin with the samples starts.
-func (c *chunkSlice) cut(p stscPart, starts []int64, lo, hi int64) {
-	c.stsc = nil
-	for i := range len(p.data) / 12 {
-		if starts[i+1] <= lo || starts[i] >= hi {
-			continue
-		}
-		first, _, samples := p.entry(i)
-		if c.stsc == nil {
-			into := max(0, lo-starts[i]) / samples
-			c.chunk, c.sample = first+into, starts[i]+into*samples
-		}
-		last := first + (min(hi, starts[i+1])-1-starts[i])/samples
-		c.chunks = last + 1 - c.chunk
-		c.stsc = be.AppendUint32(c.stsc, uint32(max(0, first-c.chunk)+1))
-		c.stsc = append(c.stsc, p.data[12*i+4:12*i+12]...)
 	}
 }

@@ -12,107 +12,6 @@ var be = binary.BigEndian
 // maxTicks bounds sums of durations, so that adding two never wraps.
 const maxTicks = 1 << 61
 
-// runTable is a run-length table, such as stts or ctts, read in place: entries
-// of (count, value), 8 bytes each. To find a sample without reading the table
-// from its beginning, a mark is kept for every marksEvery entries.
-type runTable struct {
-	data  []byte
-	marks []runMark
-	count int64 // samples that the table describes
-	sum   int64 // of value over all samples
-	min   int64 // least value of an entry with samples
-	max   int64
-}
-
-const marksEvery = 256
-
-// runMark is where an entry begins.
-type runMark struct {
-	entry  int
-	sample int64 // first sample of the entry
-	sum    int64 // of value over the samples before it
-}
-
-// run is a number of samples in sequence that share a value.
-type run struct {
-	count int64
-	value int64
-}
-
-// readRuns checks a run-length table and marks it. Values are signed where
-// signed is set; a ctts of version 0 often holds negative offsets all the same.
-func readRuns(b box, signed bool) (*runTable, error) {
-	data, err := b.entries(8)
-	if err != nil {
-		return nil, err
-	}
-	t, bad := newRunTable(data, signed)
-	if bad >= 0 {
-		return nil, b.damaged(8+8*bad, "the durations add up to more than any medium lasts")
-	}
-	return t, nil
-}
-
-// newRunTable marks the entries of a run-length table. Where their sum is
-// beyond any medium, bad is the entry that exceeds it; else it is -1.
-func newRunTable(data []byte, signed bool) (t *runTable, bad int) {
-	t = &runTable{data: data}
-	for i := 0; i < len(data)/8; i++ {
-		if i%marksEvery == 0 {
-			t.marks = append(t.marks, runMark{i, t.count, t.sum})
-		}
-		r := t.entry(i, signed)
-		if r.count == 0 {
-			continue
-		}
-		if t.count == 0 {
-			t.min, t.max = r.value, r.value
-		}
-		t.min, t.max = min(t.min, r.value), max(t.max, r.value)
-		t.count += r.count
-		if signed { // nobody needs the sum of offsets
-			continue
-		}
-		if r.value > 0 && r.count > (maxTicks-t.sum)/r.value {
-			return nil, i
-		}
-		t.sum += r.count * r.value
-	}
-	return t, -1
-}
-
-func (t *runTable) entry(i int, signed bool) run {
-	count, value := be.Uint32(t.data[8*i:]), be.Uint32(t.data[8*i+4:])
-	if signed {
-		return run{int64(count), int64(int32(value))}
-	}
-	return run{int64(count), int64(value)}
-}
-
-// walk calls f for each entry from the one that holds sample on, with what
-// stands before the entry, until f returns false.
-func (t *runTable) walk(from runMark, signed bool, f func(at runMark, r run) bool) {
-	at := from
-	for ; at.entry < len(t.data)/8; at.entry++ {
-		r := t.entry(at.entry, signed)
-		if !f(at, r) {
-			return
-		}
-		at.sample += r.count
-		at.sum += r.count * r.value
-	}
-}
-
-// markBefore returns the last mark for which after is false. After must be
-// false up to some mark and true from there on.
-func (t *runTable) markBefore(after func(runMark) bool) runMark {
-	i := sort.Search(len(t.marks), func(i int) bool { return after(t.marks[i]) })
-	if i == 0 {
-		return runMark{}
-	}
-	return t.marks[i-1]
-}
-
 // sampleTables are one track's sample tables, read in place, or a stretch of
 // them. Samples count from 0. Times are in ticks of the track's timescale.
 type sampleTables struct {
@@ -281,101 +180,6 @@ func (s *sampleTables) bytesOf(from, to int64) int64 {
 	return n
 }
 
-// chunk is a stretch of samples that lie behind one another in the file.
-type chunk struct {
-	offset      int64 // in the file
-	size        int64 // in bytes
-	samples     int64
-	description uint32 // which stsd entry, counting from 1
-}
-
-// chunkCount returns the number of chunks.
-func (s *sampleTables) chunkCount() int64 {
-	if s.wide {
-		return int64(len(s.chunks) / 8)
-	}
-	return int64(len(s.chunks) / 4)
-}
-
-// chunkOffset returns where a chunk begins in the file. Chunks count from 0.
-func (s *sampleTables) chunkOffset(i int64) uint64 {
-	if s.wide {
-		return be.Uint64(s.chunks[8*i:])
-	}
-	return uint64(be.Uint32(s.chunks[4*i:]))
-}
-
-// stscEntry is a run of chunks with equally many samples.
-type stscEntry struct {
-	first, next int64 // chunks [first, next), counting from 0
-	samples     int64 // in each
-	description uint32
-}
-
-func (s *sampleTables) stscEntry(i int) stscEntry {
-	e := stscEntry{
-		first:       int64(be.Uint32(s.stsc[12*i:])) - 1,
-		next:        s.chunkCount(),
-		samples:     int64(be.Uint32(s.stsc[12*i+4:])),
-		description: be.Uint32(s.stsc[12*i+8:]),
-	}
-	if i+1 < len(s.stsc)/12 {
-		e.next = int64(be.Uint32(s.stsc[12*(i+1):])) - 1
-	}
-	return e
-}
-
-// eachChunk calls f for each chunk, with its first sample and its number of
-// samples, until f returns false.
-func (s *sampleTables) eachChunk(f func(chunk, first, samples int64) bool) {
-	var sample int64
-	for i := range len(s.stsc) / 12 {
-		e := s.stscEntry(i)
-		for c := e.first; c < e.next && sample < s.count; c++ {
-			if !f(c, sample, e.samples) {
-				return
-			}
-			sample += e.samples
-		}
-	}
-}
-
-// chunksOf returns the samples [from, to) as chunks, the first and the last of
-// them cut.
-func (s *sampleTables) chunksOf(from, to int64) ([]chunk, error) {
-	var out []chunk
-	i := sort.Search(len(s.stscMarks), func(i int) bool { return s.stscMarks[i].sample > from })
-	if i == 0 {
-		return nil, nil
-	}
-	sample := s.stscMarks[i-1].sample
-	for n := s.stscMarks[i-1].entry; n < len(s.stsc)/12 && sample < to; n++ {
-		e := s.stscEntry(n)
-		c := e.first
-		if e.samples > 0 && from > sample { // whole chunks before the wanted ones
-			skip := min((from-sample)/e.samples, e.next-e.first)
-			c, sample = c+skip, sample+skip*e.samples
-		}
-		for ; c < e.next && sample < to; c++ {
-			first, last := max(sample, from), min(sample+e.samples, to)
-			if first < last {
-				off := s.chunkOffset(c)
-				if off > 1<<62 {
-					return nil, s.box.damaged(0, "chunk %d begins at byte %d", c+1, off)
-				}
-				out = append(out, chunk{
-					offset:      int64(off) + s.bytesOf(sample, first),
-					size:        s.bytesOf(first, last),
-					samples:     last - first,
-					description: e.description,
-				})
-			}
-			sample += e.samples
-		}
-	}
-	return out, nil
-}
-
 // durations returns the durations of the samples [from, to) as runs.
 func (s *sampleTables) durations(from, to int64) []run {
 	return sliceRuns(s.stts, false, from, to)
@@ -395,28 +199,6 @@ func (s *sampleTables) offsets(from, to int64) []run {
 		out = append(out, run{to - from - have, 0})
 	}
 	return out
-}
-
-func sliceRuns(t *runTable, signed bool, from, to int64) []run {
-	var out []run
-	start := t.markBefore(func(m runMark) bool { return m.sample > from })
-	t.walk(start, signed, func(at runMark, r run) bool {
-		first, last := max(at.sample, from), min(at.sample+r.count, to)
-		if first < last {
-			out = appendRun(out, run{last - first, r.value})
-		}
-		return at.sample+r.count < to
-	})
-	return out
-}
-
-// appendRun adds a run, joined with the last one where they share a value.
-func appendRun(runs []run, r run) []run {
-	if n := len(runs) - 1; n >= 0 && runs[n].value == r.value {
-		runs[n].count += r.count
-		return runs
-	}
-	return append(runs, r)
 }
 
 // entries returns the entries of a table that follow version, flags and an
@@ -541,28 +323,5 @@ func (s *sampleTables) readCompactSizes(b box) error {
 		return b.damaged(8, "%d sizes do not fit into its %d bytes", s.count, len(p))
 	}
 	s.sizes = p[12 : 12+n]
-	return nil
-}
-
-// markChunks checks the chunk table and marks where its entries begin. The
-// samples that no chunk holds do not count.
-func (s *sampleTables) markChunks() error {
-	var sample int64
-	for i := range len(s.stsc) / 12 {
-		e := s.stscEntry(i)
-		if e.first < 0 || e.next <= e.first && e.next < s.chunkCount() {
-			return s.box.damaged(0, "stsc entry %d: chunk %d does not follow the ones before", i+1, e.first+1)
-		}
-		if i%marksEvery == 0 {
-			s.stscMarks = append(s.stscMarks, runMark{entry: i, sample: sample})
-		}
-		if n := min(e.next, s.chunkCount()) - e.first; n > 0 {
-			sample += n * e.samples
-		}
-		if sample >= s.count {
-			return nil
-		}
-	}
-	s.count = min(s.count, sample)
 	return nil
 }

@@ -1,0 +1,135 @@
+package mp4
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+)
+
+// piece is what of one segment lies in the interval.
+type piece struct {
+	start, end fragment.Time // on the presentation's timeline
+	from, to   int64         // the media shown, in composition time of the cut's timescale
+	still      bool          // the picture at from stands throughout
+	samples    sampleRange   // what it takes, in decode order
+}
+
+// sampleRange is the samples [from, to).
+type sampleRange struct{ from, to int64 }
+
+// cut is what of a track goes into a clip.
+type cut struct {
+	track  *track
+	refine int64 // the clip's timescale is the track's times this
+	pieces []piece
+	ranges []sampleRange // of the samples that are delivered: ascending and apart
+
+	// By how much the first and the last sample's durations are cut, in the
+	// cut's timescale. Texts can begin and end anywhere: what is shown at the
+	// interval's beginning is shown from there on, in every player.
+	trimStart, trimEnd int64
+
+	holed    bool              // between its samples lie unread ones
+	behind   int64             // the first sample behind those
+	want     fragment.Interval // on the track's own timeline
+	base     int64             // decode time that is 0 in a fragmented clip, in the track's timescale
+	original bool              // but there 0 is 0
+	newID    uint32            // the track's ID in the clip, where it is another
+	source   int               // which of several sources the track is of
+}
+
+// id is the track's ID in the clip.
+func (c *cut) id() uint32 { return cmp.Or(c.newID, c.track.id) }
+
+// info describes the cut's track as it is in the clip.
+func (c *cut) info() formats.Track {
+	out := c.track.info
+	out.ID = fmt.Sprint(c.id())
+	return out
+}
+
+// delta is by how much decode times in a fragmented clip are later than in the
+// source, in the track's timescale.
+func (c *cut) delta() int64 {
+	if c.original {
+		return 0
+	}
+	return -c.base
+}
+
+// decodeInFragments returns a sample's decode time in a fragmented clip.
+func (c *cut) decodeInFragments(sample int64) int64 {
+	return max(0, c.track.tables.decode(sample)+c.delta())
+}
+
+// timescale is the cut's, in ticks a second.
+func (c *cut) timescale() int64 { return c.track.timescale * c.refine }
+
+// trim cuts the durations of the first and the last sample of a track that is
+// neither pictures nor sound. A time code goes on counting within its sample:
+// that stays whole, and the edit list says where in it the clip begins.
+func (c *cut) trim() {
+	s := c.track.tables
+	if c.track.handler == "tmcd" {
+		return
+	}
+	if c.track.kind == formats.Video || c.track.kind == formats.Audio || s.ctts != nil || len(c.pieces) != 1 || c.pieces[0].still {
+		return
+	}
+	p := c.pieces[0]
+	c.trimStart = max(0, p.from-s.decode(p.samples.from)*c.refine)
+	c.trimEnd = max(0, s.decode(p.samples.to)*c.refine-p.to)
+}
+
+// samples returns how many samples the cut holds.
+func (c *cut) samples() int64 {
+	var n int64
+	for _, r := range c.ranges {
+		n += r.to - r.from
+	}
+	return n
+}
+
+// decodeInClip returns the decode time, in the clip's own timescale, of a
+// sample that the cut holds: the durations of the delivered samples before it.
+func (c *cut) decodeInClip(sample int64) int64 {
+	var at int64
+	s := c.track.tables
+	for _, r := range c.ranges {
+		if sample < r.to {
+			at += s.decode(sample) - s.decode(r.from)
+			if at > 0 {
+				return at*c.refine - c.trimStart
+			}
+			return 0
+		}
+		at += s.decode(r.to) - s.decode(r.from)
+	}
+	return at*c.refine - c.trimStart - c.trimEnd
+}
+
+// covered returns what the samples of the cut span on the presentation's
+// timeline.
+func (c *cut) covered() fragment.Interval {
+	out := c.want
+	s := c.track.tables
+	for i, p := range c.pieces {
+		start, end := p.start, p.end
+		if first, last, ok := s.span(p.samples); ok {
+			lead := fragment.Ticks(p.from-first*c.refine, c.timescale())
+			trail := fragment.Ticks(last*c.refine-p.to, c.timescale())
+			start = start.Sub(lead.Max(fragment.Time{}))
+			if !p.still {
+				end = end.Add(trail.Max(fragment.Time{}))
+			}
+		}
+		if i == 0 {
+			out = fragment.Between(start, end)
+			continue
+		}
+		out = fragment.Between(out.Start.Min(start), out.End.Max(end))
+	}
+	return out
+}

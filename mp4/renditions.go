@@ -1,0 +1,134 @@
+package mp4
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// RenditionCut is what a clip takes of a rendition.
+type RenditionCut struct {
+	Rendition *Rendition
+	// Interval is on the rendition's own timeline, closed. Those of all cuts
+	// are equally long and show at the same time in the clip.
+	Interval fragment.Interval
+	// First and Last are the segments that hold the interval's beginning and
+	// end. Segments before First are read where decoding has to begin there.
+	First, Last int
+	// Tracks are the IDs of tracks; none means those that are on by default.
+	Tracks []string
+}
+
+// PlanRenditions makes a fragmented clip of one or several renditions: one moov
+// with the tracks of all, their IDs changed where two are alike, and their
+// fragments in the order of time. Of s, only the Timeline counts; with Original
+// the first cut's times are kept. The plan's intervals are on the first cut's
+// timeline. A segment of unknown size makes the plan's size unknown.
+func PlanRenditions(ctx context.Context, cuts []RenditionCut, s formats.Selection) (*formats.Plan, error) {
+	if len(cuts) == 0 {
+		return nil, fmt.Errorf("%w: no renditions", formats.ErrNoFragment)
+	}
+	first := cuts[0].Rendition
+	c := &clip{
+		head: first.ftyp, movie: first.movie, want: cuts[0].Interval,
+		original: s.Timeline == formats.Original, fragmented: true, mediaType: "audio/mp4",
+	}
+	for i, rc := range cuts {
+		if err := c.addRendition(ctx, i, rc); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.cuts) == 0 {
+		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNothing, c.want)
+	}
+	for _, cut := range c.cuts {
+		if cut.track.kind == formats.Video {
+			c.mediaType = "video/mp4"
+		}
+	}
+	slices.SortStableFunc(c.sections, func(a, b section) int { return a.start.Cmp(b.start) })
+	for i := range c.sections { // each may hold several fragments
+		c.sections[i].number = uint32(i<<8 + 1)
+	}
+	return c.planFragmented()
+}
+
+// addRendition adds the tracks and fragments of a rendition to a clip.
+func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) error {
+	r := rc.Rendition
+	if rc.First < 0 || rc.Last < rc.First || rc.Last >= len(r.segments) {
+		return fmt.Errorf("%w: segments %d to %d of %d", formats.ErrNoFragment, rc.First, rc.Last, len(r.segments))
+	}
+	chosen, err := r.movie.chosen(formats.Selection{Tracks: rc.Tracks})
+	if err != nil {
+		return err
+	}
+	resolve := resolver{r.movie, &segmented{r, rc.First, rc.Last}, r.env.Limits.Entries}
+	v, err := resolve.resolve(ctx, rc.Interval, chosen)
+	if err != nil {
+		return err
+	}
+	before := len(c.cuts)
+	for _, t := range chosen {
+		if err := c.add(v, v.track(t.id), rc.Interval); err != nil {
+			return err
+		}
+	}
+	for _, cut := range c.cuts[before:] {
+		cut.source, cut.newID = source, c.freeID(cut, before)
+	}
+	for _, s := range v.sections(c.cuts[before:], nil) {
+		s.start = r.segments[s.segment].Start
+		s.info = r.resource(s.segment)
+		if s.hole == nil || r.segments[s.segment].Data != nil {
+			s.data = r.held(s.segment)
+		}
+		c.sections = append(c.sections, s)
+	}
+	return nil
+}
+
+// freeID returns an ID for the cut that none of the first n cuts has.
+func (c *clip) freeID(cut *cut, n int) uint32 {
+	id, highest := cut.track.id, uint32(0)
+	for _, other := range c.cuts {
+		highest = max(highest, other.id())
+	}
+	for _, other := range c.cuts[:n] {
+		if other.id() == id {
+			return highest + 1
+		}
+	}
+	return id
+}
+
+// held returns a function that gives the bytes of a range of a segment that
+// are in memory, from its beginning on.
+func (r *Rendition) held(i int) func(seek.Range) []byte {
+	s := r.segments[i]
+	if s.Data != nil {
+		return func(at seek.Range) []byte {
+			from, to := min(at.Offset, int64(len(s.Data))), min(at.End(), int64(len(s.Data)))
+			return s.Data[from:to]
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.windows[i]
+	if w == nil {
+		return nil
+	}
+	return func(at seek.Range) []byte {
+		n := min(at.Length, moofGuess)
+		for ; n > 0; n /= 2 {
+			if b, ok := w.Held(seek.Range{Offset: at.Offset, Length: n}); ok {
+				return b
+			}
+		}
+		return nil
+	}
+}
