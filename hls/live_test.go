@@ -28,6 +28,7 @@ const segmentSeconds = 4
 type liveOrigin struct {
 	dir, init, ext string
 	window         int // segments in the playlist; 0: all that were
+	early          int // by how many segments sooner than usual they are taken away
 	now            func() time.Time
 	start          time.Time
 	late           map[int]time.Duration // by how much a segment comes after its line
@@ -64,7 +65,7 @@ func (o *liveOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := fmt.Sscanf(name, "s%03d", &n); err == nil {
 		first := 0
 		if o.window > 0 {
-			first = published - o.window - 1 // one longer than it is named
+			first = published - o.window - 1 + o.early // one longer than it is named
 		}
 		if n >= published || n < first || o.gone[n] || o.age() < time.Duration(n+1)*segmentSeconds*time.Second+o.late[n] {
 			http.NotFound(w, r)
@@ -232,6 +233,12 @@ func TestLiveFailures(t *testing.T) {
 		l := openLive(t, "/one/live.m3u8", &liveOrigin{window: 3})
 		l.clock.T = l.clock.T.Add(20 * time.Second)
 		if _, err := l.read(t, 2, 30); !errors.Is(err, hls.ErrExpired) {
+			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
+		}
+	})
+	t.Run("a segment leaves while the playlist names it", func(t *testing.T) {
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{window: 3, early: 2})
+		if _, err := l.read(t, 2, 30); !errors.Is(err, hls.ErrExpired) || !errors.Is(err, seek.ErrNotFound) {
 			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
 		}
 	})
