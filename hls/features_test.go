@@ -246,3 +246,33 @@ func TestChange(t *testing.T) {
 		}
 	}
 }
+
+// TestInspect: where the playlist does not say what is in the segments, the first
+// one is looked at; a plan says it, too.
+func TestInspect(t *testing.T) {
+	for _, test := range []struct{ dir, want string }{
+		{tsPresentation(t), "video avc1 audio mp4a.40.2"},
+		{fmp4Presentation(t), "video avc1.64000c audio mp4a.40.2"},
+	} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/x", test.dir)
+		m := o.mustOpen(t, "https://host.test/x/media.m3u8", formats.Env{})
+		info, err := m.Inspect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := func(all []formats.Track) string {
+			var out []string
+			for _, x := range all {
+				out = append(out, string(x.Kind), x.Codec)
+			}
+			return strings.Join(out, " ")
+		}
+		if got := text(info.Tracks); got != test.want {
+			t.Errorf("%s: %q", test.want, got)
+		}
+		if got := text(mustPlan(t, m, between(1, 3)).Tracks); got != test.want {
+			t.Errorf("the plan: %q, want %q", got, test.want)
+		}
+	}
+}

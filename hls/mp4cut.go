@@ -210,7 +210,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 		}
 		all = append(all, t)
 		renditions = append(renditions, mp4.RenditionCut{
-			Rendition: t.rendition, Interval: t.own(), First: t.first - t.from, Last: last - t.from, Tracks: t.tracks(s),
+			Rendition: t.rendition, Interval: t.own(), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
 		})
 	}
 	p, err := mp4.PlanRenditions(ctx, renditions, s)
@@ -231,9 +231,9 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 	return p, nil
 }
 
-// tracks returns the IDs of the rendition's tracks that are selected; nil is
+// chosen returns the IDs of the rendition's tracks that are selected; nil is
 // those that play by default.
-func (t *mp4Cut) tracks(s formats.Selection) []string {
+func (t *mp4Cut) chosen(s formats.Selection) []string {
 	if len(s.Tracks) == 0 || t.s != t.m.main || len(t.s.tracks) < 2 {
 		return nil
 	}

@@ -31,6 +31,11 @@ func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, 
 	if err != nil {
 		return nil, err
 	}
+	if p.Tracks == nil && len(cuts) == 1 && !cuts[0].s.known() {
+		if p.Tracks, err = cuts[0].tracks(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if p.Tracks == nil {
 		p.Tracks = tracks
 	}
@@ -144,6 +149,3 @@ func (m *Medium) sum(p *formats.Plan) {
 		p.Needed += part.Size
 	}
 }
-
-// Inspect is Info: what else there is to know costs media.
-func (m *Medium) Inspect(context.Context) (formats.Info, error) { return m.Info(), nil }
