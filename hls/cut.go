@@ -124,7 +124,7 @@ func (c *cut) wanted(i int) bool { return !c.list.segments[i].gap }
 // the last, the first of each stretch between discontinuities, their
 // initialization sections, and all keys.
 func (c *cut) readEnds(ctx context.Context) error {
-	read := map[int]bool{c.first: true, c.last: true}
+	read := c.ends()
 	sections := map[*initSection]bool{}
 	keys := map[*key]bool{}
 	for i, before := c.first, -1; i <= c.last; i++ {
@@ -161,7 +161,101 @@ func (c *cut) readEnds(ctx context.Context) error {
 	for k := range keys {
 		g.Go(func() error { _, err := c.cipher(ctx, k); return err })
 	}
+	for _, e := range c.neighbours() {
+		g.Go(func() error {
+			// It may not be needed: whoever does need it meets the error.
+			c.m.loader.read(ctx, e, seek.Probe, "edge of "+c.s.id)
+			return nil
+		})
+	}
 	return g.Wait()
+}
+
+// ends are the segments that the interval may begin or end in: the first and the
+// last, and where it does so at their inner bound the next, since playlists of
+// sound count the samples before time 0.
+func (c *cut) ends() map[int]bool {
+	read := map[int]bool{c.first: true, c.last: true}
+	first, last := &c.list.segments[c.first], &c.list.segments[c.last]
+	if first.end()-segments.Duration(c.interval.Start) < atBound && c.first < c.last && c.wanted(c.first+1) {
+		read[c.first+1] = true
+	}
+	if segments.Duration(c.interval.End)-last.start < atBound && c.first < c.last && c.wanted(c.last-1) {
+		read[c.last-1] = true
+	}
+	return read
+}
+
+const (
+	// atBound is how near to its segment's bound an interval has to begin or end
+	// for the neighbour to be needed, too: by as much sound lies before or behind
+	// the pictures that it belongs to.
+	atBound = 150 * time.Millisecond
+	// edgeBytes is how much of a neighbour is read for the sound that it has of
+	// the interval.
+	edgeBytes = 192 << 10
+	// indexBytes is how much of one is read for the index of a fragment.
+	indexBytes = 64 << 10
+)
+
+// neighbours are the pieces of the segments before and behind the selection that
+// are probably needed for a little sound. They are read along with it, so that
+// no round trip is lost by them.
+func (c *cut) neighbours() []extent {
+	first, last := &c.list.segments[c.first], &c.list.segments[c.last]
+	if c.list.iframes || c.s.kind == formats.Subtitle || audioOnly(first.uri) {
+		return nil
+	}
+	var out []extent
+	add := func(i int, from *segment, n int64) {
+		if i < 0 || i >= len(c.list.segments) {
+			return
+		}
+		s := &c.list.segments[i]
+		if s.gap || s.discontinuity != from.discontinuity {
+			return
+		}
+		if _, name, err := c.segment(i); err == nil {
+			r := s.bytes
+			if c.s.kind != formats.Audio || r.Length >= 0 { // sound alone is small
+				r = edgeRange(s.bytes, n)
+			}
+			out = append(out, extent{name, r})
+		}
+	}
+	if last.end()-segments.Duration(c.interval.End) < atBound {
+		add(c.last+1, last, edgeBytes)
+	}
+	if first.init != nil && first.init.uri != "" && segments.Duration(c.interval.Start)-first.start < atBound/3 {
+		add(c.first-1, first, indexBytes)
+	}
+	return out
+}
+
+// audioOnly reports whether a name is that of packed audio or text, of which
+// segments do not overlap.
+func audioOnly(uri string) bool {
+	switch extension(uri, "") {
+	case ".aac", ".mp3", ".ac3", ".ec3", ".eac3", ".vtt", ".webvtt":
+		return true
+	}
+	return false
+}
+
+// edgeRange is the range of the first n bytes of a segment, or with a negative n
+// of the last ones.
+func edgeRange(of seek.Range, n int64) seek.Range {
+	size := max(n, -n)
+	switch {
+	case of.Length >= 0 && n > 0:
+		return seek.Range{Offset: of.Offset, Length: min(of.Length, size)}
+	case of.Length >= 0:
+		size = min(of.Length, size)
+		return seek.Range{Offset: of.End() - size, Length: size}
+	case n > 0:
+		return seek.Range{Offset: of.Offset, Length: size}
+	}
+	return seek.Suffix(size)
 }
 
 // maxAtOnce is how many requests a plan makes at a time.

@@ -29,13 +29,18 @@ func TestOverHTTP(t *testing.T) {
 	tools.Need(t, "ffmpeg", "ffprobe")
 	for _, test := range []struct {
 		name, list string
+		interval   string
 		dir        string
 		trips      int
 		want       string // files, sorted by the test
 	}{
-		{"segments", "media.m3u8", hls.TSPresentation(t), budget.TripsHLS(1), "media.m3u8 s002.ts s003.ts s004.ts s005.ts"},
-		{"fragmented MP4", "media.m3u8", hls.FMP4Presentation(t), budget.TripsHLS(1), "init.mp4 media.m3u8 s002.m4s s003.m4s s004.m4s s005.m4s"},
-		{"a master playlist", "master.m3u8", hls.MasterPresentation(t), budget.TripsHLS(2),
+		{"segments", "media.m3u8", "10,21", hls.TSPresentation(t), budget.TripsHLS(1), "media.m3u8 s002.ts s003.ts s004.ts s005.ts"},
+		{"fragmented MP4", "media.m3u8", "10,21", hls.FMP4Presentation(t), budget.TripsHLS(1), "init.mp4 media.m3u8 s002.m4s s003.m4s s004.m4s s005.m4s"},
+		{"a master playlist", "master.m3u8", "10,21", hls.MasterPresentation(t), budget.TripsHLS(2),
+			"init0.mp4 init2.mp4 master.m3u8 media0.m3u8 media2.m3u8 v0_002.m4s v0_003.m4s v0_004.m4s v0_005.m4s v2_002.m4s v2_003.m4s v2_004.m4s v2_005.m4s"},
+		// At the bounds of segments, with what a neighbour has of the sound.
+		{"segments at their bounds", "media.m3u8", "12,20", hls.TSPresentation(t), budget.TripsHLS(1), "media.m3u8 s003.ts s004.ts s005.ts"},
+		{"sound and pictures apart, at their bounds", "master.m3u8", "12,20", hls.MasterPresentation(t), budget.TripsHLS(2),
 			"init0.mp4 init2.mp4 master.m3u8 media0.m3u8 media2.m3u8 v0_002.m4s v0_003.m4s v0_004.m4s v0_005.m4s v2_002.m4s v2_003.m4s v2_004.m4s v2_005.m4s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -44,7 +49,7 @@ func TestOverHTTP(t *testing.T) {
 			totals := &seek.Totals{}
 			c := &client.Client{Observer: totals}
 			defer c.CloseIdleConnections()
-			clip, err := c.Clip(t.Context(), server.URL+"/"+test.list+"#t=10,21")
+			clip, err := c.Clip(t.Context(), server.URL+"/"+test.list+"#t="+test.interval)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -215,18 +215,49 @@ func (s source) Open(ctx context.Context, r seek.Request) (*seek.Body, error) {
 		return s.loader.request(ctx, s.name, r)
 	}
 	rest := seek.Request{Range: seek.Range{Offset: r.Offset + int64(len(head)), Length: r.Length - int64(len(head)+len(tail))}, Purpose: r.Purpose, Note: r.Note}
-	joined := struct {
-		io.Reader
-		io.Closer
-	}{bytes.NewReader(append(head, tail...)), io.NopCloser(nil)}
-	if rest.Length > 0 {
-		body, err := s.loader.request(ctx, s.name, rest)
+	body := &seek.Body{Info: *info, Offset: r.Offset}
+	if rest.Length == 0 {
+		body.ReadCloser = io.NopCloser(bytes.NewReader(append(head, tail...)))
+		return body, nil
+	}
+	if len(head) == 0 {
+		between, err := s.loader.request(ctx, s.name, rest)
 		if err != nil {
 			return nil, err
 		}
-		joined.Reader, joined.Closer = io.MultiReader(bytes.NewReader(head), body, bytes.NewReader(tail)), body
+		body.ReadCloser = readCloser{io.MultiReader(between, bytes.NewReader(tail)), between}
+		return body, nil
 	}
-	return &seek.Body{Info: *info, Offset: r.Offset, ReadCloser: joined}, nil
+	between := &late{open: func() (*seek.Body, error) { return s.loader.request(ctx, s.name, rest) }}
+	body.ReadCloser = readCloser{io.MultiReader(bytes.NewReader(head), between, bytes.NewReader(tail)), between}
+	return body, nil
+}
+
+// late is a body that is asked for when it is first read: what is held before it
+// need not wait for its answer.
+type late struct {
+	open func() (*seek.Body, error)
+	body *seek.Body
+	err  error
+}
+
+func (l *late) Read(p []byte) (int, error) {
+	if l.body == nil && l.err == nil {
+		l.body, l.err = l.open()
+	}
+	if l.err != nil {
+		return 0, l.err
+	}
+	return l.body.Read(p)
+}
+
+// Close closes the body, if it was opened.
+func (l *late) Close() error {
+	if l.body == nil {
+		l.err = seek.ErrClosed
+		return nil
+	}
+	return l.body.Close()
 }
 
 // body returns a range of what is held.

@@ -17,18 +17,17 @@ type master struct {
 
 // variant is an EXT-X-STREAM-INF or EXT-X-I-FRAME-STREAM-INF.
 type variant struct {
-	uri              string
-	name             string // NAME or STABLE-VARIANT-ID, "" where there is neither
-	bandwidth        int64
-	average          int64
-	codecs           string
-	width, height    int
-	frameRate        string
-	audio, video     string // groups of renditions
-	subtitles        string
-	pathway          string
-	attrs            attributes
-	supplementCodecs string
+	uri           string
+	name          string // NAME or STABLE-VARIANT-ID, "" where there is neither
+	bandwidth     int64
+	average       int64
+	codecs        string
+	width, height int
+	frameRate     string
+	audio, video  string // groups of renditions
+	subtitles     string
+	pathway       string
+	attrs         attributes
 }
 
 // rendition is an EXT-X-MEDIA.
@@ -87,7 +86,7 @@ func newVariant(a attributes) variant {
 	v := variant{
 		name: a.get("NAME"), bandwidth: a.number("BANDWIDTH"), average: a.number("AVERAGE-BANDWIDTH"),
 		codecs: a.get("CODECS"), frameRate: a.get("FRAME-RATE"), audio: a.get("AUDIO"), video: a.get("VIDEO"),
-		subtitles: a.get("SUBTITLES"), pathway: a.get("PATHWAY-ID"), attrs: a, supplementCodecs: a.get("SUPPLEMENTAL-CODECS"),
+		subtitles: a.get("SUBTITLES"), pathway: a.get("PATHWAY-ID"), attrs: a,
 	}
 	if v.name == "" {
 		v.name = a.get("STABLE-VARIANT-ID")

@@ -12,14 +12,9 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-const (
-	// halfFrame is how much of a packet of sound may be missing at either end:
-	// half a frame of AAC at 44.1 kHz.
-	halfFrame = 12 * time.Millisecond
-	// edgeBytes is how much of a neighbour is read for the sound that it has of
-	// the interval.
-	edgeBytes = 192 << 10
-)
+// halfFrame is how much of a packet of sound may be missing at either end: half a
+// frame of AAC at 44.1 kHz.
+const halfFrame = 12 * time.Millisecond
 
 // tsCut is a cut of transport stream segments.
 type tsCut struct {
@@ -231,7 +226,10 @@ func (t *tsCut) edge(ctx context.Context, i int, first bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := edgeRange(s.bytes, first)
+	r := edgeRange(s.bytes, -edgeBytes)
+	if first {
+		r = edgeRange(s.bytes, edgeBytes)
+	}
 	h, err := t.m.loader.read(ctx, extent{name, r}, seek.Probe, "edge of "+t.note(s))
 	if errors.Is(err, seek.ErrNoRanges) { // then all of it
 		p, err := t.read(ctx, i)
@@ -256,21 +254,6 @@ func (t *tsCut) edge(ctx context.Context, i int, first bool) ([]byte, error) {
 	}
 	skip := (mpegts.PacketSize - off%mpegts.PacketSize) % mpegts.PacketSize
 	return data[min(skip, int64(len(data))):], nil
-}
-
-// edgeRange is the range of the first or the last bytes of a segment.
-func edgeRange(of seek.Range, first bool) seek.Range {
-	switch {
-	case first && of.Length < 0:
-		return seek.Range{Offset: of.Offset, Length: edgeBytes}
-	case of.Length < 0:
-		return seek.Suffix(edgeBytes)
-	}
-	n := min(of.Length, edgeBytes)
-	if first {
-		return seek.Range{Offset: of.Offset, Length: n}
-	}
-	return seek.Range{Offset: of.End() - n, Length: n}
 }
 
 // decryptEdge decrypts a piece of a segment that begins at off. A piece that
