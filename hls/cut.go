@@ -217,7 +217,8 @@ func (c *cut) neighbours() []extent {
 		}
 		if _, name, err := c.segment(i); err == nil {
 			r := s.bytes
-			if c.s.kind != formats.Audio || r.Length >= 0 { // sound alone is small
+			encrypted := s.init != nil && len(s.keys) > 0 // fragments are decrypted whole
+			if small := c.s.kind == formats.Audio && r.Length < 0; !small && !encrypted {
 				r = edgeRange(s.bytes, n)
 			}
 			out = append(out, extent{name, r})

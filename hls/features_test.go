@@ -251,8 +251,8 @@ func TestChange(t *testing.T) {
 // one is looked at; a plan says it, too.
 func TestInspect(t *testing.T) {
 	for _, test := range []struct{ dir, want string }{
-		{tsPresentation(t), "video avc1 audio mp4a.40.2"},
-		{fmp4Presentation(t), "video avc1.64000c audio mp4a.40.2"},
+		{tsPresentation(t), "video avc1,mp4a.40.2"},
+		{fmp4Presentation(t), "video avc1.64000c,mp4a.40.2"},
 	} {
 		o := newOrigin()
 		o.putFolder(t, "https://host.test/x", test.dir)

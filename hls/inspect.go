@@ -1,7 +1,10 @@
 package hls
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -54,8 +57,59 @@ func (m *Medium) Inspect(ctx context.Context) (formats.Info, error) {
 	if err != nil || len(tracks) == 0 {
 		return info, err
 	}
-	info.Tracks = append(tracks, info.Tracks[max(1, len(m.main.tracks)):]...)
+	n := max(1, len(m.main.tracks))
+	info.Tracks = append(enrich(info.Tracks[:n:n], tracks), info.Tracks[n:]...)
 	return info, nil
+}
+
+// enrich adds to tracks what was found in the media. Their IDs stay.
+func enrich(tracks, found []formats.Track) []formats.Track {
+	out := slices.Clone(tracks)
+	found = slices.Clone(found)
+	slices.SortStableFunc(found, func(a, b formats.Track) int { return order(a) - order(b) })
+	if len(out) == 1 && out[0].ID == mainID { // it stands for all that is multiplexed
+		var all []string
+		for _, x := range found {
+			if out[0].Kind == formats.Other {
+				out[0].Kind = x.Kind
+			}
+			out[0] = fill(out[0], x)
+			all = append(all, x.Codec)
+		}
+		out[0].Codec = strings.Join(all, ",")
+		return out
+	}
+	for i := range out {
+		for k, x := range found {
+			if x.Kind == out[i].Kind {
+				out[i] = fill(out[i], x)
+				found = slices.Delete(found, k, k+1)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// order puts pictures first.
+func order(t formats.Track) int {
+	if t.Kind == formats.Video {
+		return 0
+	}
+	return 1
+}
+
+// fill sets what a track does not say by what another one does.
+func fill(t, x formats.Track) formats.Track {
+	t.Codec = cmp.Or(t.Codec, x.Codec)
+	t.Language = cmp.Or(t.Language, x.Language)
+	t.Width, t.Height = cmp.Or(t.Width, x.Width), cmp.Or(t.Height, x.Height)
+	t.CodedWidth, t.CodedHeight = cmp.Or(t.CodedWidth, x.CodedWidth), cmp.Or(t.CodedHeight, x.CodedHeight)
+	if t.FrameRate.Sign() == 0 {
+		t.FrameRate = x.FrameRate
+	}
+	t.Channels, t.SampleRate = cmp.Or(t.Channels, x.Channels), cmp.Or(t.SampleRate, x.SampleRate)
+	return t
 }
 
 // tracks are those in the first selected segment.

@@ -36,9 +36,7 @@ func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, 
 			return nil, err
 		}
 	}
-	if p.Tracks == nil {
-		p.Tracks = tracks
-	}
+	p.Tracks = enrich(tracks, p.Tracks)
 	m.sum(p)
 	return p, nil
 }
