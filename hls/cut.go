@@ -41,7 +41,8 @@ type piece struct {
 	name  string
 	bytes seek.Range // of the resource
 	size  int64      // of the encrypted bytes
-	data  []byte     // decrypted
+	data  []byte     // decrypted; nil where it was not kept
+	plain int64      // how many bytes that are
 	ts    *mpegts.Segment
 }
 
@@ -125,6 +126,7 @@ func (c *cut) wanted(i int) bool { return !c.list.segments[i].gap }
 // initialization sections, and all keys.
 func (c *cut) readEnds(ctx context.Context) error {
 	read := c.ends()
+	between := map[int]bool{} // the first of each stretch
 	sections := map[*initSection]bool{}
 	keys := map[*key]bool{}
 	for i, before := c.first, -1; i <= c.last; i++ {
@@ -135,25 +137,31 @@ func (c *cut) readEnds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if before >= 0 && c.list.segments[before].discontinuity != s.discontinuity {
-			read[i] = true
+		if before >= 0 && c.list.segments[before].discontinuity != s.discontinuity && !read[i] {
+			between[i] = true
 		}
 		before = i
 		k, err := usable(s.keys)
 		if err != nil {
 			return err
 		}
-		if k != nil {
+		if k != nil && len(keys) < maxKeys {
 			keys[k] = true
 		}
 		if s.init != nil && s.init.uri != "" {
 			sections[s.init] = true
 		}
 	}
+	if len(between) > maxStretches || len(sections) > maxStretches {
+		return limited("EXT-X-DISCONTINUITY", -1, fmt.Sprintf("the interval has more than %d discontinuities or initializations; choose a shorter one", maxStretches))
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxAtOnce)
 	for i := range read {
 		g.Go(func() error { _, err := c.read(ctx, i); return err })
+	}
+	for i := range between {
+		g.Go(func() error { return c.lookAt(ctx, i) })
 	}
 	for section := range sections {
 		g.Go(func() error { _, err := c.readInit(ctx, section); return err })
@@ -259,8 +267,34 @@ func edgeRange(of seek.Range, n int64) seek.Range {
 	return seek.Suffix(size)
 }
 
-// maxAtOnce is how many requests a plan makes at a time.
-const maxAtOnce = 16
+const (
+	// maxAtOnce is how many requests a plan makes at a time.
+	maxAtOnce = 16
+	// maxStretches is how many discontinuities or initialization sections one
+	// selection may have: a segment is read for each.
+	maxStretches = 1000
+	// maxKeys is how many keys are fetched with a plan; others wait until their
+	// segments are read.
+	maxKeys = 256
+)
+
+// lookAt reads a segment between the ends for its timestamps, and does not keep
+// its bytes.
+func (c *cut) lookAt(ctx context.Context, i int) error {
+	p, err := c.read(ctx, i)
+	if err != nil || !mpegts.Is(p.data) {
+		return err
+	}
+	s := &c.list.segments[i]
+	scan, err := mpegts.Scan(p.data, ticks(s.start))
+	if err != nil {
+		return &formats.Error{Container: Name, Element: c.note(s), Offset: 0, Problem: err.Error(), Err: formats.ErrDamaged}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.ts, p.data = scan, nil
+	return nil
+}
 
 // read reads a segment whole, once.
 func (c *cut) read(ctx context.Context, i int) (*piece, error) {
@@ -351,6 +385,7 @@ func (c *cut) fetch(ctx context.Context, p *piece, k *key, iv [16]byte, note str
 		}
 		p.data = plain
 	}
+	p.plain = int64(len(p.data))
 	info := c.info(p.name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -400,7 +435,7 @@ func (c *cut) part(i int, r Rewriter) (seek.Part, error) {
 	c.mu.Unlock()
 	if read != nil {
 		p.Range = seek.Range{Offset: s.bytes.Offset, Length: read.size}
-		p.Size = int64(len(read.data))
+		p.Size = read.plain
 		r.Container = "" // it has been looked at
 	}
 	if k != nil {

@@ -276,3 +276,26 @@ func TestInspect(t *testing.T) {
 		}
 	}
 }
+
+// TestManyStretches: what a plan reads and holds is bounded, whatever a playlist
+// has of discontinuities and keys.
+func TestManyStretches(t *testing.T) {
+	o := newOrigin()
+	o.put("https://host.test/s.ts", readFile(t, tsPresentation(t), "s000.ts"))
+	o.put("https://host.test/many.m3u8", []byte(head+strings.Repeat("#EXT-X-DISCONTINUITY\n#EXTINF:4,\ns.ts\n", 3000)+"#EXT-X-ENDLIST\n"))
+	m := o.mustOpen(t, "https://host.test/many.m3u8", formats.Env{})
+	_, err := m.Plan(t.Context(), between(0, -1))
+	isError(t, err, seek.ErrLimit)
+	if n := len(o.files()); n > 2 {
+		t.Errorf("%d requests", n)
+	}
+	p := mustPlan(t, m, between(2, 398)) // a hundred
+	for _, part := range p.Parts {
+		if part.Size < 0 || len(part.Literal) > 0 {
+			t.Errorf("a part is %d bytes, %d of them in the plan", part.Size, len(part.Literal))
+		}
+	}
+	if have := checkDecodes(t, write(t, "clip.ts", clip(t, m, p))); len(have.Video[0]) != 100*100 {
+		t.Errorf("%d pictures, want 10000", len(have.Video[0]))
+	}
+}

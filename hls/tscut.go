@@ -60,13 +60,12 @@ func (t *tsCut) scan(ctx context.Context, i int) (*piece, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p.ts != nil {
-		return p, nil
-	}
 	s := &t.list.segments[i]
-	near := ticks(s.start + t.zero[s.discontinuity])
-	if p.ts, err = mpegts.Scan(p.data, near); err != nil {
-		return nil, &formats.Error{Container: Name, Element: t.note(s), Offset: 0, Problem: err.Error(), Err: formats.ErrDamaged}
+	if p.ts == nil {
+		near := ticks(s.start + t.zero[s.discontinuity])
+		if p.ts, err = mpegts.Scan(p.data, near); err != nil {
+			return nil, &formats.Error{Container: Name, Element: t.note(s), Offset: 0, Problem: err.Error(), Err: formats.ErrDamaged}
+		}
 	}
 	for _, x := range p.ts.Streams {
 		if x.Encrypted() {
@@ -219,7 +218,7 @@ func (t *tsCut) edge(ctx context.Context, i int, first bool) ([]byte, error) {
 	t.mu.Lock()
 	p := t.pieces[i]
 	t.mu.Unlock()
-	if p != nil {
+	if p != nil && p.data != nil {
 		return p.data, nil
 	}
 	s, name, err := t.segment(i)

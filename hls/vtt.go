@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -129,9 +130,16 @@ func cueTime(d time.Duration) string {
 func (c *cut) planVTT(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxAtOnce)
+	var size atomic.Int64
 	for i := c.first; i <= c.last; i++ {
 		if c.wanted(i) {
-			g.Go(func() error { _, err := c.read(gctx, i); return err })
+			g.Go(func() error {
+				p, err := c.read(gctx, i)
+				if err == nil && size.Add(p.size) > maxHeld {
+					return limited("segment", -1, fmt.Sprintf("the texts of the interval have more than %d bytes; choose a shorter one", maxHeld))
+				}
+				return err
+			})
 		}
 	}
 	if err := g.Wait(); err != nil {
