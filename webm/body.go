@@ -7,16 +7,16 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-// clusters is the media of a clip.
-type clusters struct {
+// clipBody is the media of a clip.
+type clipBody struct {
 	parts []seek.Part
 	size  int64 // -1: not known
 	cues  []cue // cluster: offset in the clusters
 }
 
 // body arranges the clusters of the clip.
-func (p *planner) body() (*clusters, error) {
-	b := &clusters{}
+func (p *planner) body() (*clipBody, error) {
+	b := &clipBody{}
 	var lead []frame
 	var tail []frame
 	for _, c := range p.sounds {
@@ -110,10 +110,10 @@ func (p *planner) clusterShift() int64 {
 	return shift
 }
 
-// opening is the literal that a cluster begins with: its header, its Timestamp
+// beginCluster returns the literal that a cluster begins with: its header, its Timestamp
 // and the frames that are written anew. Size is that of what follows, -1 where
 // it is not known.
-func (p *planner) opening(stamp int64, frames []frame, size int64) ([]byte, error) {
+func (p *planner) beginCluster(stamp int64, frames []frame, size int64) ([]byte, error) {
 	body := appendUint(nil, idTimestamp, uint64(stamp))
 	body, err := appendFrames(body, frames, stamp)
 	if err != nil {
@@ -139,7 +139,7 @@ func appendFrames(b []byte, frames []frame, stamp int64) ([]byte, error) {
 }
 
 // single arranges a clip that lies in one cluster.
-func (p *planner) single(b *clusters, c cluster, lead, tail []frame) error {
+func (p *planner) single(b *clipBody, c cluster, lead, tail []frame) error {
 	alone, lead, err := p.separate(c, lead)
 	if err != nil {
 		return err
@@ -150,19 +150,19 @@ func (p *planner) single(b *clusters, c cluster, lead, tail []frame) error {
 		return err
 	}
 	size := p.endOff - p.startOff
-	literal, err := p.opening(stamp, lead, size+int64(len(closing)))
+	literal, err := p.beginCluster(stamp, lead, size+int64(len(closing)))
 	if err != nil {
 		return err
 	}
 	b.cue(p, p.firstTick(stamp), int64(len(alone)))
 	b.add(seek.Literal(append(alone, literal...), "first cluster"))
-	b.add(p.range_(p.startOff, p.endOff, &Within{c.timestamp, stamp, size}))
+	b.add(p.mediaPart(p.startOff, p.endOff, &Within{c.timestamp, stamp, size}))
 	b.add(seek.Literal(closing, "last blocks"))
 	return nil
 }
 
 // several arranges a clip of more than one cluster.
-func (p *planner) several(b *clusters, first, last cluster, lead, tail []frame) error {
+func (p *planner) several(b *clipBody, first, last cluster, lead, tail []frame) error {
 	alone, lead, err := p.separate(first, lead)
 	if err != nil {
 		return err
@@ -172,13 +172,13 @@ func (p *planner) several(b *clusters, first, last cluster, lead, tail []frame) 
 	if end := p.endOf(first); end >= 0 {
 		left = end - p.startOff
 	}
-	literal, err := p.opening(stamp, lead, left)
+	literal, err := p.beginCluster(stamp, lead, left)
 	if err != nil {
 		return err
 	}
 	b.cue(p, p.firstTick(stamp), int64(len(alone)))
 	b.add(seek.Literal(append(alone, literal...), "first cluster"))
-	b.map_(p, last.offset)
+	b.mapCues(p, last.offset)
 	for _, q := range p.split(p.startOff, last.offset, &Within{first.timestamp, stamp, left}) {
 		b.add(q)
 	}
@@ -189,14 +189,14 @@ func (p *planner) several(b *clusters, first, last cluster, lead, tail []frame) 
 		return err
 	}
 	size := p.endOff - last.first
-	if literal, err = p.opening(stamp, nil, size+int64(len(closing))); err != nil {
+	if literal, err = p.beginCluster(stamp, nil, size+int64(len(closing))); err != nil {
 		return err
 	}
 	if ticks, ok := p.keyIn(last); ok && b.size >= 0 {
 		b.cue(p, ticks, b.size)
 	}
 	b.add(seek.Literal(literal, "last cluster"))
-	b.add(p.range_(last.first, p.endOff, &Within{last.timestamp, stamp, size}))
+	b.add(p.mediaPart(last.first, p.endOff, &Within{last.timestamp, stamp, size}))
 	b.add(seek.Literal(closing, "last blocks"))
 	return nil
 }
@@ -214,8 +214,8 @@ func (p *planner) endOf(c cluster) int64 {
 	return -1
 }
 
-// range_ is a part of the original's bytes [from, to), rewritten.
-func (p *planner) range_(from, to int64, within *Within) seek.Part {
+// mediaPart is a part of the original's bytes [from, to), rewritten.
+func (p *planner) mediaPart(from, to int64, within *Within) seek.Part {
 	info := p.m.w.Info()
 	q := seek.Bytes(&info, seek.Range{Offset: from, Length: to - from}, "media")
 	w := Rewrite{Shift: p.clusterShift(), Follow: p.lonely(), Within: within, IDLength: p.m.doc.id, SizeLength: p.m.doc.size}
@@ -268,7 +268,7 @@ func (p *planner) limits(t *track) (from, to int64) {
 	return 0, to
 }
 
-func (b *clusters) add(q seek.Part) {
+func (b *clipBody) add(q seek.Part) {
 	if q.Size == 0 {
 		return
 	}
@@ -281,7 +281,7 @@ func (b *clusters) add(q seek.Part) {
 }
 
 // cue notes a point for a cluster at an offset in the clip's clusters.
-func (b *clusters) cue(p *planner, ticks, off int64) {
+func (b *clipBody) cue(p *planner, ticks, off int64) {
 	b.cues = append(b.cues, cue{time: ticks, cluster: off, track: p.main.number})
 }
 
@@ -304,8 +304,8 @@ func (p *planner) keyIn(c cluster) (ticks int64, ok bool) {
 	return 0, false
 }
 
-// map_ notes the points of the original's index that lie between.
-func (b *clusters) map_(p *planner, end int64) {
+// mapCues notes the points of the original's index that lie between.
+func (b *clipBody) mapCues(p *planner, end int64) {
 	if p.drops() {
 		return
 	}
@@ -318,53 +318,15 @@ func (b *clusters) map_(p *planner, end int64) {
 }
 
 // split divides what lies between the ends into parts of which several are
-// fetched at a time. The first is what is at hand already.
+// fetched at a time.
 func (p *planner) split(from, to int64, within *Within) (parts []seek.Part) {
-	add := func(at int64, next *Within) {
-		if at > from && at < to {
-			parts = append(parts, p.range_(from, at, within))
-			from, within = at, next
-		}
-	}
 	if !p.drops() { // what has no known size is read in order
-		if at, next := p.held(from, *within); next != nil {
-			add(at, next)
-		}
 		for _, at := range p.middle {
-			if within == nil || within.Size < 0 || at >= from+within.Size {
-				add(at, nil)
+			if at > from && at < to && (within == nil || within.Size < 0 || at >= from+within.Size) {
+				parts = append(parts, p.mediaPart(from, at, within))
+				from, within = at, nil
 			}
 		}
 	}
-	return append(parts, p.range_(from, to, within))
-}
-
-// held is where the last element ends that is at hand as a whole, and what is
-// left there of its cluster.
-func (p *planner) held(from int64, within Within) (at int64, next *Within) {
-	r := p.start
-	at = from
-	for _, b := range r.blocks {
-		if b.end <= r.hi() && b.end > at {
-			at = b.end
-		}
-	}
-	c := p.clusterOf(r, at-1)
-	if at == from || c == nil {
-		return from, nil
-	}
-	if c.offset < from { // the cluster that is open already
-		if within.Size >= 0 {
-			within.Size -= at - from
-		}
-		if within.Size == 0 {
-			return from, nil
-		}
-		return at, &within
-	}
-	size := int64(unknownSize)
-	if c.size != unknownSize {
-		size = c.end() - at
-	}
-	return at, &Within{c.timestamp, max(0, c.timestamp+p.clusterShift()), size}
+	return append(parts, p.mediaPart(from, to, within))
 }

@@ -155,7 +155,8 @@ func TestChromiumPlays(t *testing.T) {
 					t.Fatalf("the browser says: %s", got)
 				}
 				want, _ := plan.Presented.Length()
-				if d := of - want.Seconds(); d < -0.05 || d > 0.15 || at < of-0.1 {
+				// Chromium counts what Opus is decoded before the clip as waiting.
+				if d := of - want.Seconds(); d < -0.05 || d > 0.2 || at < of-0.1 {
 					t.Errorf("%s; the clip presents %v s", got, want)
 				}
 			})

@@ -53,6 +53,9 @@ func TestCost(t *testing.T) {
 			if got.Requests > tt.requests {
 				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.src.Ranges())
 			}
+			if n := o.src.MaxConcurrent(); n < 4 {
+				t.Errorf("at most %d requests at a time, want 4", n)
+			}
 			cluster := int64(0)
 			if tt.film.index == "none" {
 				cluster = int64(w.gop * w.bytes)

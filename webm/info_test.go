@@ -107,6 +107,9 @@ func TestClipChaptersAndTags(t *testing.T) {
 	sel := seconds(9.013, 25)
 	sel.Tracks = []string{"1"}
 	plan, data := o.clip(t, sel)
+	if got := readBack(t, data); len(got.sound) > 0 || len(got.pictures) == 0 {
+		t.Errorf("%d frames of a track that is not wanted, %d of the one that is", len(got.sound), len(got.pictures))
+	}
 	for _, text := range []string{"A film", "two", "one"} {
 		if !strings.Contains(string(data[:2000]), text) {
 			t.Errorf("%q is not in the clip", text)

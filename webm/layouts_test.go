@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ type layout struct {
 	film  film
 	trips int
 	waste int64 // bytes that lies of the index cost
+	warns string
 }
 
 func fill(id uint32, n int) func(*written) []byte {
@@ -41,7 +43,8 @@ var layouts = []layout{
 	{name: "attachments of 2 MB in front", film: film{front: fill(0x1941A469, 2<<20), index: "front"}, trips: budget.TripsWebMFar},
 	{name: "two seek heads", film: film{heads: "two"}, trips: budget.TripsWebM},
 	{name: "seek head points to seek head", film: film{heads: "chain"}, trips: budget.TripsWebM},
-	{name: "lying seek head", film: film{heads: "lying"}, trips: budget.TripsWebM},
+	{name: "seek head points to seek head, cues far", film: film{heads: "chain", end: fill(0x1254C367, 200<<10)}, trips: budget.TripsWebMFar},
+	{name: "lying seek head", film: film{heads: "lying"}, trips: budget.TripsWebM, warns: "SeekHead"},
 	{name: "no seek head", film: film{heads: "none"}, trips: budget.TripsWebM},
 	{name: "void and checksums everywhere", film: film{voids: true, crc: true}, trips: budget.TripsWebM},
 	{name: "position and previous size", film: film{positions: true}, trips: budget.TripsWebM},
@@ -71,7 +74,7 @@ var layouts = []layout{
 	}}, trips: budget.TripsWebM},
 	{name: "points outside the file", film: film{cues: func(p []point) []point {
 		return append(p, point{9000, 1 << 40, -1, 1}, point{9100, 1 << 61, -1, 1})
-	}}, trips: budget.TripsWebM},
+	}}, trips: budget.TripsWebM, warns: "outside"},
 	{name: "a lying point", film: film{cues: func(p []point) []point {
 		return append(p, point{8500, 31_000, -1, 1})
 	}}, trips: budget.TripsWebM + 1, waste: 1 << 20},
@@ -129,6 +132,13 @@ func openSlow(t testing.TB, data []byte) *opened {
 func (l layout) check(t *testing.T, w *written, a, b float64) {
 	o := openSlow(t, w.data)
 	opening := o.totals.Transfer()
+	warned := false
+	for _, warning := range o.Info().Warnings {
+		warned = warned || l.warns != "" && strings.Contains(warning.Reason, l.warns)
+	}
+	if warned != (l.warns != "") {
+		t.Errorf("warnings %v, want one of %q", o.Info().Warnings, l.warns)
+	}
 	plan, data := o.clip(t, seconds(a, b))
 	got := o.totals.Transfer()
 	if got.FirstMediaTrips > l.trips {
@@ -179,6 +189,9 @@ func (w *written) compare(t *testing.T, got *back, a, b int64) {
 		if zero == w.start && delay != 0 {
 			t.Errorf("CodecDelay of %d ms at the beginning", delay)
 		}
+	}
+	if got.before > 0 && !w.negative {
+		t.Errorf("%d blocks are earlier than their cluster, which MSE refuses", got.before)
 	}
 	if got.positions > 0 {
 		t.Errorf("%d elements in clusters tell places of the original", got.positions)

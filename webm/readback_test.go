@@ -13,6 +13,7 @@ type back struct {
 	pictures, sound []shot // times in ms
 	others          []shot
 	lasting         int64 // the last BlockDuration
+	before          int   // blocks before their cluster's Timestamp
 	positions       int   // Position, PrevSize and CRC-32 elements in clusters
 	cues            map[int64]int64
 	clusters        []int64 // from the Segment's body
@@ -43,13 +44,16 @@ func (r *reader) vint(marker bool) (v int64, unknown bool) {
 
 // walk calls f for each element of b: f returns true to go into it. An unknown
 // size ends where a Cluster begins, or with b.
-func walk(t *testing.T, b []byte, base int64, f func(id, at int64, body []byte) bool) {
+func walk(t *testing.T, b []byte, base int64, sized bool, f func(id, at int64, body []byte) bool) {
 	t.Helper()
 	r := &reader{t, b}
 	for len(r.b) > 0 {
 		at := base + int64(len(b)-len(r.b))
 		id, _ := r.vint(true)
 		n, unknown := r.vint(false)
+		if unknown && sized {
+			t.Errorf("element 0x%X at %d of unknown size in one of known size", id, at)
+		}
 		if unknown {
 			n = int64(len(r.b))
 			if i := bytes.Index(r.b, []byte{0x1F, 0x43, 0xB6, 0x75}); i >= 0 && id == 0x1F43B675 {
@@ -61,7 +65,7 @@ func walk(t *testing.T, b []byte, base int64, f func(id, at int64, body []byte) 
 		}
 		body := r.b[:n]
 		if f(id, at, body) {
-			walk(t, body, base+int64(len(b)-len(r.b)), f)
+			walk(t, body, base+int64(len(b)-len(r.b)), !unknown, f)
 		}
 		r.b = r.b[n:]
 	}
@@ -78,7 +82,7 @@ func readBack(t *testing.T, clip []byte) *back {
 	t.Helper()
 	out := &back{scale: 1e6, cues: map[int64]int64{}}
 	var cluster, cueTime int64
-	walk(t, clip, 0, func(id, at int64, body []byte) bool {
+	walk(t, clip, 0, false, func(id, at int64, body []byte) bool {
 		switch id {
 		case 0x18538067:
 			out.segment = int64(len(clip) - len(body))
@@ -116,6 +120,9 @@ func readBack(t *testing.T, clip []byte) *back {
 func (o *back) block(t *testing.T, simple bool, cluster int64, b []byte) {
 	rel := int64(int16(binary.BigEndian.Uint16(b[1:])))
 	s := shot{at: (cluster + rel) * o.scale / 1e6, key: !simple || b[3]&0x80 != 0, frame: b[4:]}
+	if rel < 0 {
+		o.before++
+	}
 	if cluster+rel < 0 {
 		t.Errorf("a block at %d", cluster+rel)
 	}

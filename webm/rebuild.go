@@ -14,7 +14,7 @@ const writer = "mediafrag"
 
 // header writes all that stands before the clusters: EBML header, Segment,
 // SeekHead, Info, Tracks, Chapters, Tags and Cues.
-func (p *planner) header(b *clusters) ([]byte, error) {
+func (p *planner) header(b *clipBody) ([]byte, error) {
 	type level1 struct {
 		id   uint32
 		data []byte
