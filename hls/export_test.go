@@ -30,6 +30,7 @@ func (m *Medium) SetClock(c *TestClock) { m.clock, m.opened = c, c.Now() }
 
 // The test's presentations.
 var (
+	RangePresentation  = rangePresentation
 	TSPresentation     = tsPresentation
 	FMP4Presentation   = fmp4Presentation
 	MasterPresentation = masterPresentation

@@ -295,6 +295,22 @@ func TestManyStretches(t *testing.T) {
 			t.Errorf("a part is %d bytes, %d of them in the plan", part.Size, len(part.Literal))
 		}
 	}
+	c, err := m.newCut(m.main, between(2, 398).Interval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.readEnds(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for _, x := range c.pieces {
+		if x.data != nil {
+			held++
+		}
+	}
+	if len(c.pieces) != 100 || held > 2 {
+		t.Errorf("of %d segments that were read %d are held, want those at the ends", len(c.pieces), held)
+	}
 	if have := checkDecodes(t, write(t, "clip.ts", clip(t, m, p))); len(have.Video[0]) != 100*100 {
 		t.Errorf("%d pictures, want 10000", len(have.Video[0]))
 	}

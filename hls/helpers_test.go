@@ -261,6 +261,11 @@ func tsPresentation(t testing.TB) string {
 	return hlsOf(t, "ts", "-hls_segment_filename", "DIR/s%03d.ts")
 }
 
+// rangePresentation is the base in ranges of one transport stream.
+func rangePresentation(t testing.TB) string {
+	return hlsOf(t, "range", "-hls_flags", "single_file", "-hls_segment_filename", "DIR/all.ts")
+}
+
 // encryptedPresentation is the base in encrypted segments of which each has the
 // initialization vector that its media sequence number is.
 func encryptedPresentation(t testing.TB) string {

@@ -90,6 +90,33 @@ func TestOverHTTP(t *testing.T) {
 	}
 }
 
+// TestHeldFirst: the first media byte of ranges that lie behind one another, and
+// come as one stretch, waits for nothing but the first of them.
+func TestHeldFirst(t *testing.T) {
+	server := faultserver.Start(t, faultserver.Config{Dir: hls.RangePresentation(t), RTT: 20 * time.Millisecond})
+	totals := &seek.Totals{}
+	c := &client.Client{Observer: totals}
+	defer c.CloseIdleConnections()
+	clip, err := c.Clip(t.Context(), server.URL+"/media.m3u8#t=10,31")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	if _, err := io.ReadFull(clip, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	totals.FirstMediaByte()
+	if n := totals.Transfer().FirstMediaTrips; n > budget.TripsHLS(1) {
+		t.Errorf("%d round trips, want %d", n, budget.TripsHLS(1))
+	}
+	if _, err := io.Copy(io.Discard, clip); err != nil {
+		t.Fatal(err)
+	}
+	if b, size := server.Stats().Bytes, clip.Plan.Size; b > budget.Bytes(size) {
+		t.Errorf("%d bytes for a clip of %d", b, size)
+	}
+}
+
 // TestSecrets: what the client was given goes to the host that was opened and no
 // other; tokens in the playlist's own query do not go along with its segments;
 // what a redirect of the playlist led to is the base of its URIs.
