@@ -196,8 +196,8 @@ func writePackage(t testing.TB, m *Medium, s formats.Selection) string {
 // TestPackage writes packages and has ffmpeg play them: every picture of the
 // interval is there, and nothing but the files of the package is needed.
 func TestPackage(t *testing.T) {
-	dir := tsPresentation(t)
-	for _, x := range [][2]float64{{12, 20}} {
+	x := [2]float64{12, 20}
+	for _, dir := range []string{tsPresentation(t), encryptedPresentation(t)} {
 		o := newOrigin()
 		o.putFolder(t, "https://host.test/ts", dir)
 		m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
@@ -214,6 +214,9 @@ func TestPackage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range p.media.segments {
+			if len(s.keys) > 0 {
+				t.Error("the package needs a key")
+			}
 			if strings.ContainsAny(s.uri, ":/") {
 				t.Errorf("the package names %s", s.uri)
 			}
