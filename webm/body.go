@@ -24,7 +24,7 @@ func (p *planner) body() (*clipBody, error) {
 		tail = append(tail, c.tail...)
 	}
 	for _, f := range p.subtitles() {
-		f.ts = max(0, p.base()+p.zero/p.m.info.scale)
+		f.ts = max(0, p.base()+max(f.ns, p.zero)/p.m.info.scale)
 		lead = append(lead, f)
 	}
 	for _, frames := range [][]frame{lead, tail} {

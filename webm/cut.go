@@ -173,37 +173,45 @@ func (c *soundCut) leadIndex(pieces []piece, j int, want int64) int {
 
 // cutHead decides what is written anew at the beginning.
 func (c *soundCut) cutHead(p *planner, pieces []piece) {
+	c.begin, c.present, c.from = p.zero, p.zero, p.startOff
+	if len(pieces) == 0 {
+		return
+	}
 	want, j := wanted(pieces, p.zero)
-	c.begin, c.present = p.zero, p.zero
-	if j < 0 { // begins later, as it is
-		if len(pieces) > 0 {
-			c.begin, c.present, c.offset = pieces[0].at, pieces[0].at, pieces[0].b.offset
-		}
-		return
-	}
-	s := c.leadIndex(pieces, j, want)
-	c.begin, c.present, c.offset = pieces[s].at, want, pieces[s].b.offset
-	if own := pieces[0].at + c.t.codecDelay; c.isFirst(pieces[0]) && want <= own+halfSample {
-		c.begin, c.present, c.offset = pieces[0].at, own, pieces[0].b.offset // the track's own beginning
-		return
-	}
-	c.from = max(p.startOff, c.offset)
-	switch c.t.sound.cut {
-	case cutPreSkip:
-		c.preSkip = max(0, nsToSamples(want-pieces[s].at, opusRate))
-		c.delay = samplesToNs(c.preSkip, opusRate)
-	case cutPadding, cutBytes:
-		if want-pieces[s].at > halfSample { // else it begins with a frame, and needs no other
-			c.from = max(c.from, pieces[j].b.end)
-		}
-		c.delay = 0
+	s, own := 0, pieces[0].at+c.t.codecDelay
+	switch {
+	case j < 0: // begins later
+		c.present, want = pieces[0].at, math.MinInt64/2
+	case c.isFirst(pieces[0]) && want <= own+halfSample: // the track's own beginning
+		c.present, want = own, math.MinInt64/2
 	default:
-		c.present = pieces[s].at
-		c.exact = math.Abs(float64(want-pieces[s].at)) < halfSample
-		c.delay = 0
+		s = c.leadIndex(pieces, j, want)
+		c.present = want
+		c.state(pieces, s, j, want)
 	}
+	c.begin, c.offset = pieces[s].at, pieces[s].b.offset
+	c.from = max(c.from, c.offset)
 	for i := s; i < len(pieces) && pieces[i].b.offset < c.from; i++ {
 		c.head = append(c.head, c.headFrame(pieces[i], want, i == s))
+	}
+}
+
+// state decides how the track says that it begins at want, within pieces[j],
+// and is decoded from pieces[s] on.
+func (c *soundCut) state(pieces []piece, s, j int, want int64) {
+	lead := want - pieces[s].at
+	c.delay = 0
+	switch c.t.sound.cut {
+	case cutPreSkip:
+		c.preSkip = max(0, nsToSamples(lead, opusRate))
+		c.delay = samplesToNs(c.preSkip, opusRate)
+	case cutPadding, cutBytes:
+		if lead > halfSample { // else it begins with a frame, and needs no other
+			c.from = max(c.from, pieces[j].b.end)
+		}
+	default:
+		c.present = pieces[s].at
+		c.exact = lead < halfSample
 	}
 }
 

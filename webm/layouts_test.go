@@ -98,7 +98,10 @@ func TestLayouts(t *testing.T) {
 			if l.film.seconds == 0 {
 				l.film.seconds = 40
 			}
-			l.check(t, l.film.write(), 9.013, 13.513)
+			w := l.film.write()
+			l.check(t, w, 9.013, 13.513)
+			_, data := mustOpen(t, w.data).clip(t, seconds(0.5, 1.813)) // from the first keyframe on
+			w.compare(t, readBack(t, data), 500, 1813)
 		})
 	}
 }

@@ -89,7 +89,7 @@ func (p *planner) show(b *block) {
 		return
 	}
 	at, end := p.time(b.ts, t), p.time(b.ts+b.duration, t)
-	if at >= p.zero || end <= p.zero || b.flags&lacingMask != 0 {
+	if at >= p.b || end <= p.zero || b.flags&lacingMask != 0 {
 		return
 	}
 	for _, f := range p.shown {
@@ -97,5 +97,5 @@ func (p *planner) show(b *block) {
 			return // twice
 		}
 	}
-	p.shown = append(p.shown, frame{track: b.track, ns: at, data: b.payload, key: true, duration: (end - p.zero) / p.m.info.scale, extra: b.extra})
+	p.shown = append(p.shown, frame{track: b.track, ns: at, data: b.payload, key: true, duration: (end - max(at, p.zero)) / p.m.info.scale, extra: b.extra})
 }
