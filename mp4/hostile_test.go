@@ -112,7 +112,7 @@ func TestIndexLimit(t *testing.T) {
 	source := seektest.New(data)
 	w := seek.NewWindow(t.Context(), source, 0)
 	defer w.Close()
-	_, err := mp4.Format{}.Open(t.Context(), w, formats.Env{Limits: formats.Limits{Index: 1 << 19}})
+	_, err := mp4.Format{}.Open(t.Context(), w, formats.Env{Limits: formats.Limits{Index: 1 << 19, Whole: 1 << 30}})
 	if !errors.Is(err, seek.ErrLimit) || !strings.Contains(err.Error(), "moov") {
 		t.Errorf("%v, want the limit at the moov", err)
 	}
