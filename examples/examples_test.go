@@ -82,3 +82,18 @@ func TestREADME(t *testing.T) {
 		t.Errorf("the README's code is not that of examples/download:\n%s", block[1])
 	}
 }
+
+func TestPCM(t *testing.T) {
+	medium, err := filepath.Abs("../ogg/testdata/vorbis.ogg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "clip.f32")
+	out, err := exec.Command("go", "run", "./pcm", medium+"#t=0.25,1.25", file).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "44100 samples at 44100 Hz") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if pcm, err := os.ReadFile(file); err != nil || len(pcm) != 4*44100 {
+		t.Errorf("%d bytes of sound, %v; want %d", len(pcm), err, 4*44100)
+	}
+}

@@ -81,6 +81,9 @@ func (c *cutting) resolve(ctx context.Context) error {
 func (c *cutting) seek(ctx context.Context) error {
 	c.begin, c.finish = map[*stream]stretch{}, map[*stream]stretch{}
 	c.t0 = c.a
+	if err := c.useIndex(ctx); err != nil {
+		return err
+	}
 	ends := newJobs(ctx)
 	for _, s := range c.streams {
 		if !s.text() {

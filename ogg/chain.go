@@ -24,8 +24,9 @@ const (
 	chainGap    = 1 << 20   // within so many bytes nobody looks for a hidden link
 	chainRounds = 24        // most rounds for one boundary
 	// chainTrust is how many pages must lie between two places, of those that the
-	// bytes suggest, to believe that no other link lies there. After each look it
-	// is halved.
+	// bytes suggest, to believe that no other link lies there; with several
+	// streams, whose shares of the pages vary, so much less. After each look it is
+	// halved.
 	chainTrust  = 0.6
 	maxLinks    = 10_000
 	maxGlimpses = 1 << 14
@@ -138,7 +139,7 @@ func (m *media) boundary(l *link, trust float64) boundary {
 				}
 				return b
 			}
-			if gap := p.off - b.lo; seen && gap > chainGap && !plausible(gap, last, before, g, l.data, trust) {
+			if gap := p.off - b.lo; seen && gap > chainGap && !plausible(gap, last, before, g, l.data, trust/float64(len(l.streams))) {
 				b.doubt = p.off
 				return b
 			}

@@ -17,9 +17,11 @@ type media struct {
 	limits  formats.Limits
 	growing bool
 
-	mu       sync.Mutex
-	links    []*link // known ones, in order, without gaps from the first on
-	complete bool    // there are no more
+	extending sync.Mutex // held while links are looked for
+
+	mu       sync.Mutex // of what follows
+	links    []*link    // known ones, in order, without gaps from the first on
+	complete bool       // there are no more
 	glimpses []glimpse
 	warnings []fragment.Warning
 }

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -20,7 +21,8 @@ type skeleton struct {
 	head    []byte // the fishead packet
 	bones   []fisbone
 	indexes []index
-	ended   bool // its last page came before the data
+	ended   bool        // its last page came before the data
+	lies    atomic.Bool // an index did not lead to a page of its stream
 }
 
 // fisbone describes one stream.
