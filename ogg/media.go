@@ -17,9 +17,7 @@ type media struct {
 	limits  formats.Limits
 	growing bool
 
-	extending sync.Mutex // held while links are looked for
-
-	mu       sync.Mutex // of what follows
+	mu       sync.Mutex // of what follows; held while links are looked for
 	links    []*link    // known ones, in order, without gaps from the first on
 	complete bool       // there are no more
 	glimpses []glimpse
