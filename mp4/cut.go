@@ -3,6 +3,7 @@ package mp4
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -110,6 +111,20 @@ func (c *cut) decodeInClip(sample int64) int64 {
 	return at*c.refine - c.trimStart - c.trimEnd
 }
 
+// unreadEnd returns when the last of the samples that were not read ends at
+// most, in composition time; where there are none, the beginning of time.
+func (c *cut) unreadEnd() int64 {
+	s := c.track.tables
+	if !c.holed {
+		return math.MinInt64
+	}
+	end := s.decode(min(c.behind, s.count))
+	if s.ctts != nil {
+		end += max(0, s.ctts.max)
+	}
+	return end
+}
+
 // covered returns what the samples of the cut span on the presentation's
 // timeline.
 func (c *cut) covered() fragment.Interval {
@@ -118,6 +133,7 @@ func (c *cut) covered() fragment.Interval {
 	for i, p := range c.pieces {
 		start, end := p.start, p.end
 		if first, last, ok := s.span(p.samples); ok {
+			last = max(last, c.unreadEnd())
 			lead := fragment.Ticks(p.from-first*c.refine, c.timescale())
 			trail := fragment.Ticks(last*c.refine-p.to, c.timescale())
 			start = start.Sub(lead.Max(fragment.Time{}))

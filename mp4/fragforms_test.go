@@ -202,7 +202,7 @@ func TestFragmentForms(t *testing.T) {
 				if got := o.Info().Index; got != kind {
 					t.Errorf("the index is %s, want %s", got, kind)
 				}
-				for _, i := range []interval{{4.55, 6.03}, {0, 1.2}, {2.95, 7.05}, {8.7, 9.6}} {
+				for _, i := range []interval{{2.95, 7.05}, {8.7, 9.6}, {4.55, 6.03}, {0, 1.2}}[:full(4, 2)] {
 					for _, layout := range []formats.Layout{"", mp4.Fragmented} {
 						sel := between(i.a, i.b)
 						sel.Layout = layout
@@ -299,13 +299,16 @@ func TestManyFragments(t *testing.T) {
 	}
 }
 
-// TestFalseMoof searches a file whose media hold what looks like the moof of its
-// first fragment, but is followed by no box.
+// TestFalseMoof searches a file whose media hold what looks like the moof of one
+// of its fragments, but is followed by no box.
 func TestFalseMoof(t *testing.T) {
 	f := manyFragments(120, noIndex)
 	data := f.build()
-	first := bytes.Index(data, []byte("moof")) - 4
-	moof := data[first : first+int(be.Uint32(data[first:]))]
+	at := 0
+	for range 81 {
+		at += bytes.Index(data[at:], []byte("moof")) + 4
+	}
+	moof := data[at-8 : at-8+int(be.Uint32(data[at-8:]))]
 	f.tracks[0].within = append(bytes.Clone(moof), bytes.Repeat([]byte{0xff}, 32)...)
 	o := openBuilt(t, f.build())
 	_, clip := clipOf(t, o, between(80.55, 84.03))

@@ -192,7 +192,7 @@ func TestMutations(t *testing.T) {
 	seeds = append(seeds, fragmentsOf(noIndex, fragmentForm{absolute: true, runs: 2}), fragmentsOf(flatIndex, fragmentForm{apart: true, untimed: true}),
 		(&testFile{tracks: []*testTrack{reordered(), tone()}}).build())
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 2000 {
+	for range full(5000, 1000) {
 		data := mutate(seeds[r.IntN(len(seeds))], r)
 		start := time.Now()
 		fuzzFragment(t, data, float64(r.IntN(1000))/100, float64(r.IntN(1000))/100)
