@@ -27,7 +27,10 @@ func TestAccepted(t *testing.T) {
 			all = append(all, c.made)
 		}
 	}
-	for _, m := range all {
+	for i, m := range all {
+		if !tools.Full() && i%4 != 0 {
+			continue
+		}
 		t.Run(m.name, func(t *testing.T) {
 			o := mustOpen(t, m.path(t))
 			layouts := []formats.Layout{""}

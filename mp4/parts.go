@@ -196,10 +196,10 @@ func (p *partial) read(d *demand, parent, c *node, path string, all bool, boxes 
 	case parent.typ == "stbl" && c.size > bigTable && slices.Contains(sliced, c.typ) && c.typ != "stts":
 		c.large = true
 		return nil
-	case c.size > maxLeaf:
+	case c.size > min(maxLeaf, p.file.limits.Index):
 		return &formats.Error{
 			Container: Name, Element: path, Offset: c.off, Err: seek.ErrLimit,
-			Problem: "larger than the limit for a box that is read whole", Hint: "raise Limits.Whole if the file is trusted",
+			Problem: "larger than the limit for a box that is read whole", Hint: "raise Limits.Index if the file is trusted",
 		}
 	}
 	if raw, ok := d.need(c.off, c.size, c.typ); ok {

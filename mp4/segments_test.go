@@ -71,7 +71,7 @@ func TestRenditions(t *testing.T) {
 	for _, inMemory := range []bool{false, true} {
 		video := segment(t, "video", inMemory, args(picture25, x264, s("-bf", "2"))...)
 		audio := segment(t, "audio", inMemory, args(tone48, aac)...)
-		for _, i := range []interval{{5.013, 13.5}, {4.5, 5.5}, {0, 20}, {8, 10}, {6.001, 7.9}} {
+		for _, i := range []interval{{5.013, 13.5}, {4.5, 5.5}, {0, 20}, {8, 10}, {6.001, 7.9}}[:full(5, 2)] {
 			t.Run(name(i.a, i.b), func(t *testing.T) { joinRenditions(t, video, audio, i) })
 		}
 	}

@@ -38,7 +38,7 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestSegmentIndex(t *testing.T) {
 	tools.Need(t, "ffmpeg", "ffprobe")
 	long := made{name: "long-fragments", args: args(
-		s("-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=100,noise=alls=20:allf=t:all_seed=1"),
+		s("-f", "lavfi", "-i", "testsrc2=s=160x90:r=25:d=100,noise=alls=20:allf=t:all_seed=1"),
 		x264, s("-bf", "2", "-b:v", "700k", "-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx"))}
 	o := mustOpen(t, long.path(t))
 	sel := between(3.5, 97)
