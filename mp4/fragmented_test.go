@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
 	"github.com/mediafrag/mediafrag/mp4"
@@ -34,6 +35,9 @@ var fragmentedFiles = []struct {
 // TestFragmented cuts fragmented files in both layouts and compares the clips
 // as those of progressive files.
 func TestFragmented(t *testing.T) {
+	if pairs := (len(files) + len(fragmentedFiles) + len(codecs)) * (1 + len(intervals)); pairs < budget.PairsMP4Full {
+		t.Errorf("the matrices have %d pairs, want at least %d", pairs, budget.PairsMP4Full)
+	}
 	for _, m := range fragmentedFiles {
 		t.Run(m.name, func(t *testing.T) {
 			path := m.path(t)

@@ -24,3 +24,7 @@ const (
 	TripsFragmentsSmall = 2 // the same, where the interval is small enough to come with its moofs
 	RoundsFragments     = 4 // of probes at most, where there is no index
 )
+
+// PairsMP4Full is how many (file, interval) pairs of all MP4 layouts and codecs
+// are compared at least in a full run.
+const PairsMP4Full = 100
