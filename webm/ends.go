@@ -2,7 +2,6 @@ package webm
 
 import (
 	"context"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -86,9 +85,6 @@ func (p *planner) locate(ctx context.Context, skip int) error {
 		back, err = p.locateEnd(ctx, max(0, end-interleave))
 		return err
 	})
-	if len(p.cues) == 0 && skip == 0 {
-		p.locateMiddle(ctx, g)
-	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -99,29 +95,6 @@ func (p *planner) locate(ctx context.Context, skip int) error {
 		p.tail = p.from.at
 	}
 	return nil
-}
-
-// locateMiddle searches for clusters between as well, where there are probably
-// so many bytes that they are divided: later it would cost a round more.
-func (p *planner) locateMiddle(ctx context.Context, g *errgroup.Group) {
-	m := p.m
-	a, b, size := p.a, p.b, m.clustersEnd(m.first.offset)-m.first.offset
-	if m.timed {
-		b = min(b, m.start+m.duration)
-		size = int64(float64(size) * float64(b-a) / float64(max(m.duration, 1)))
-	}
-	if b == maxOffset { // how long it is nobody knows
-		return
-	}
-	n := min(p.parts(size), 4)
-	p.middle = make([]int64, max(n-1, 0))
-	for i := range p.middle {
-		g.Go(func() error {
-			between, err := m.bySearch(ctx, (a+(b-a)/n*int64(i+1))/m.info.scale, 0)
-			p.middle[i] = between.at.offset
-			return err
-		})
-	}
 }
 
 // locateStart finds the cluster that a lies in. Where points of the index are
@@ -209,18 +182,17 @@ func (p *planner) readEnds(ctx context.Context) error {
 	return g.Wait()
 }
 
-// findMiddle finds Clusters at which what lies between the ends can be divided,
-// so that several connections share it. A rewriter must begin at one.
+// findMiddle finds Clusters at which what lies between the ends of a long clip
+// is divided: a rewriter must begin at one, and whoever reads from the middle of
+// the clip should not need all that lies before.
 func (p *planner) findMiddle(ctx context.Context) error {
 	m := p.m
-	if len(p.cues) == 0 { // the search has found them
-		slices.Sort(p.middle)
-		p.middle = slices.Compact(p.middle)
+	from, to := p.from.at, p.tail
+	p.middle = nil
+	if len(p.cues) == 0 || to.offset-from.offset <= longMiddle {
 		return nil
 	}
-	from, to := p.from.at, p.tail
-	n := min(p.parts(to.offset-from.offset), maxParts)
-	p.middle = nil
+	n := min((to.offset-from.offset)/middlePart, maxParts)
 	at := from.offset
 	var requests []seek.Request
 	for i := int64(1); i < n; i++ {
@@ -244,11 +216,6 @@ func (p *planner) findMiddle(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// parts is into how many so many bytes are divided.
-func (p *planner) parts(n int64) int64 {
-	return max(min(n/minPart, 4), (n+maxPart-1)/maxPart)
 }
 
 // guessEnd guesses where the last needed byte lies, and adds what it may be

@@ -12,6 +12,7 @@ import (
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/seek"
+	"github.com/mediafrag/mediafrag/webm"
 )
 
 // layout is a film, and what it may cost to cut it.
@@ -135,6 +136,9 @@ func openSlow(t testing.TB, data []byte) *opened {
 func (l layout) check(t *testing.T, w *written, a, b float64) {
 	o := openSlow(t, w.data)
 	opening := o.totals.Transfer()
+	if got := o.Info().Index; (got == webm.NoIndex) != (l.film.index == "none") {
+		t.Errorf("index %s", got)
+	}
 	warned := false
 	for _, warning := range o.Info().Warnings {
 		warned = warned || l.warns != "" && strings.Contains(warning.Reason, l.warns)

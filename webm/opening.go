@@ -86,6 +86,12 @@ func (o *opening) open(ctx context.Context) error {
 	if _, ok := o.found[idCues]; !ok || o.tells[idTags] == 0 {
 		o.searchTail()
 	}
+	if !o.complete() { // a SeekHead at the end tells more
+		if _, err := o.readMore(ctx); err != nil {
+			return err
+		}
+		o.resolve()
+	}
 	return o.parseAll(ctx)
 }
 

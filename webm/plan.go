@@ -27,9 +27,10 @@ const (
 	minBehind, maxBehind = 8 << 10, 96 << 10
 	// step is how much more is read where that was not enough.
 	step = 64 << 10
-	// minPart and maxPart bound the ranges into which the middle is divided.
-	minPart, maxPart = 768 << 10, 6 << 20
-	maxParts         = 64
+	// longMiddle is how much may lie between the ends before it is divided, into
+	// parts of middlePart.
+	longMiddle, middlePart = 32 << 20, 8 << 20
+	maxParts               = 64
 	// insideSlack is how far before its guessed place sound is looked for.
 	insideSlack = 48 << 10
 	// clusterHead is what is read of a Cluster to see that it is one.
