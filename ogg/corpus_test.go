@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -51,10 +53,14 @@ func readTruth(t testing.TB) map[string]truth {
 	if err != nil {
 		t.Skip("the corpus is not here: ", err)
 	}
-	var doc struct{ Files map[string]truth }
+	var doc struct {
+		Files map[string]truth
+		Long  map[string]truth `json:"debian_long"`
+	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		t.Fatal(err)
 	}
+	maps.Copy(doc.Files, doc.Long)
 	return doc.Files
 }
 
@@ -170,5 +176,54 @@ func checkPackets(t *testing.T, path, clip, stream string, want truthInterval) {
 				t.Errorf("%s: the clip does not begin with the keyframe at %g", stream, *want.Keyframe)
 			}
 		}
+	}
+}
+
+// TestLongFiles does the same with long files out of Debian packages, fetched by
+// apt, in a full run.
+func TestLongFiles(t *testing.T) {
+	if !tools.Full() {
+		t.Skip("in a full run only: it fetches packages")
+	}
+	all := readTruth(t)
+	tools.Need(t, "apt-get", "dpkg-deb", "tar", "ffprobe")
+	var doc struct {
+		Files []struct {
+			Package   string `json:"debian_package"`
+			Version   string
+			Path      string
+			SHA256    string `json:"sha256"`
+			Container string
+		}
+	}
+	if err := json.Unmarshal(mustRead(t, filepath.Join(corpus, "debian-long.json")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range doc.Files {
+		if f.Container != "ogg" {
+			continue
+		}
+		t.Run(filepath.Base(f.Path), func(t *testing.T) {
+			dir := t.TempDir()
+			fetch := exec.Command("apt-get", "download", f.Package+"="+f.Version)
+			fetch.Dir = dir
+			if out, err := fetch.CombinedOutput(); err != nil {
+				t.Skipf("%s cannot be had: %v: %s", f.Package, err, out)
+			}
+			path := filepath.Join(dir, "medium")
+			unpack := exec.Command("sh", "-c", `dpkg-deb --fsys-tarfile *.deb | tar -xO "./$1" > "$2"`, "sh", f.Path, path)
+			unpack.Dir = dir
+			if out, err := unpack.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if sum := sha256.Sum256(mustRead(t, path)); hex.EncodeToString(sum[:]) != f.SHA256 {
+				t.Fatalf("%s is another file", f.Path)
+			}
+			facts, ok := all["debian-long/"+filepath.Base(f.Path)]
+			if !ok {
+				t.Fatalf("no truth for %s", f.Path)
+			}
+			mustOpen(t, path).checkIntervals(t, path, facts)
+		})
 	}
 }
