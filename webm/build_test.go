@@ -224,9 +224,11 @@ func (w *written) layout(header []byte, parts map[string][]byte, clusters [][]by
 			if f.end != nil {
 				add(name, f.end(w))
 			}
-			if f.heads == "two" || f.heads == "chain" {
+			if f.order == nil && (f.heads == "two" || f.heads == "chain") {
 				add("head2", w.secondHead())
 			}
+		case "head2":
+			add(name, w.secondHead())
 		case "cues-front", "cues-end":
 			if f.index == name[5:] || f.index == "" && name == "cues-end" {
 				add("cues", cuesOf(points))

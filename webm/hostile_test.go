@@ -54,6 +54,7 @@ func TestHostile(t *testing.T) {
 		{"header alone", good[:40], formats.ErrDamaged, "Segment"},
 		{"cut off in the tracks", good[:150], formats.ErrDamaged, "Segment"},
 		{"cut off in the media", good[:len(good)/2], nil, ""},
+		{"cut off in the interval", good[:len(good)/4], nil, ""},
 		{"another DocType", el(0x1A45DFA3, el(0x4282, []byte("mine"))), formats.ErrUnsupported, "EBML/DocType"},
 		{"IDs of 200 bytes", el(0x1A45DFA3, num(0x42F2, 200), el(0x4282, []byte("webm"))), formats.ErrUnsupported, "EBML"},
 		{"header of 2^40 bytes", huge(0x1A45DFA3, 1<<40), formats.ErrDamaged, "EBML"},
