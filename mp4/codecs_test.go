@@ -19,7 +19,7 @@ var codecs = []struct {
 	{made{name: "h265-closed-gop", args: args(picture25, tone48, s("-c:v", "libx265", "-preset", "ultrafast", "-tag:v", "hvc1", "-x265-params", "open-gop=0:keyint=50:min-keyint=50:scenecut=0:bframes=4:log-level=none:pools=none:frame-threads=1"), aac), frame: 1024, trait: interval{5.013, 7.5}}, false},
 	{made{name: "h265-open-gop", args: args(picture25, tone48, s("-c:v", "libx265", "-preset", "ultrafast", "-tag:v", "hvc1", "-x265-params", "open-gop=1:keyint=50:min-keyint=50:scenecut=0:bframes=4:b-pyramid=1:log-level=none:pools=none:frame-threads=1"), aac), frame: 1024, trait: interval{4.1, 6}}, true},
 	{made{name: "vp9", args: args(picture25, tone48, s("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-g", "50", "-threads", "1", "-c:a", "libopus", "-b:a", "64k")), frame: 960, trait: interval{5.013, 7.5}}, false},
-	{made{name: "av1", args: args(picture25, tone48, s("-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime", "-g", "50", "-threads", "1"), aac), frame: 1024, trait: interval{5.013, 6}}, false},
+	{made{name: "av1", args: args(picture25, tone48, s("-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime", "-g", "50", "-threads", "1"), aac), frame: 1024, trait: interval{5.013, 7.5}}, false},
 }
 
 // fragments are options that make ffmpeg write the same media in fragments.

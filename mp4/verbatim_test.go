@@ -13,7 +13,7 @@ import (
 )
 
 // absolute are the files whose fragments place their media in the file.
-var absolute = map[string]bool{"mfra-edits": true, "bare-absolute": true}
+var absolute = map[string]bool{"mfra-edits": true, "bare-absolute": true, "mfra-short-fragments": true, "mfra-every-frame": true}
 
 // TestVerbatim: a verbatim clip of a fragmented file is its header and a run of
 // its bytes, which ffmpeg decodes to all the pictures of the interval.
