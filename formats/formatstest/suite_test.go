@@ -129,6 +129,9 @@ func TestSuiteNoticesBrokenContainers(t *testing.T) {
 			c.Format = tt.broken
 			var failed []string
 			for _, check := range checks {
+				if tt.broken.keep && check.name == "same plan beside others" {
+					continue // what changes plans that others read is a race, which the race detector ends
+				}
 				if err := check.check(t.Context(), c); err != nil {
 					t.Logf("%s: %v", check.name, err)
 					failed = append(failed, check.name)
