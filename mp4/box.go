@@ -47,7 +47,7 @@ func unsupported(path string, off int64, hint, problem string, args ...any) erro
 	}
 }
 
-// header reads the header of the box that begins at data[0]. Its size is
+// readHeader reads the header of the box that begins at data[0]. Its size is
 // checked against the header itself, not against what data holds; a size of 0
 // (to the end of the file) is returned as -1. ok is false where data is too
 // short for a header.
@@ -73,9 +73,6 @@ func children(parent string, off int64, data []byte) iter.Seq2[box, error] {
 		for at := 0; len(data)-at >= 8; {
 			typ, header, size, ok := readHeader(data[at:])
 			here := off + int64(at)
-			if size == -1 && !bytes.Equal(data[at:min(at+4, len(data))], []byte{0, 0, 0, 0}) {
-				ok = false
-			}
 			path := typ
 			if parent != "" {
 				path = parent + "/" + typ
