@@ -71,7 +71,7 @@ func (a *app) command() *cobra.Command {
 	})
 	a.flags.register(root.PersistentFlags())
 	root.AddCommand(a.getCommand(), a.planCommand(), a.infoCommand(), a.parseCommand(), a.benchCommand(), a.demoCommand())
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.flags.check() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.flags.check(cmd.Flags()) }
 	for _, cmd := range root.Commands() {
 		cmd.Long = strings.TrimSpace(cmd.Long) + "\n\n" + exitHelp
 	}

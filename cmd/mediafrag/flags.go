@@ -36,22 +36,25 @@ type flags struct {
 func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else there")
 	set.StringVarP(&f.time, "time", "t", "", "the interval `A,B`, for a URI without t")
-	set.StringArrayVar(&f.tracks, "track", nil, "the `NAME` of a track that is wanted, repeatable (not yet supported)")
+	set.StringArrayVar(&f.tracks, "track", nil, "the id or `NAME` of a track that is wanted, as info shows it, repeatable")
 	set.StringVar(&f.form, "form", string(formats.Standalone), "standalone: a new file; verbatim: bytes of the original only")
 	set.StringVar(&f.timeline, "timeline", string(formats.Zero), "zero: the clip begins at 0; original: it keeps the original's times")
 	set.StringVar(&f.layout, "layout", "", "how the clip's file is arranged, where its container has several ways")
 	set.StringVar(&f.variant, "variant", "", "which of several qualities: `WHICH` is a height (720p), a bandwidth (1500k), a codec, a name, worst or iframes")
-	set.StringArrayVar(&f.headers, "header", nil, "send `'Name: value'` with each request to the URI's host, repeatable; @FILE reads them, one a line")
+	set.StringArrayVar(&f.headers, "header", nil, "send `'Name: value'` with each request to the URI's host, repeatable; @FILE reads them, one a line, '#' begins a comment")
 	set.IntVar(&f.parallel, "parallel", seek.DefaultParallel, "how many ranges are fetched at a time")
 	set.DurationVar(&f.timeout, "timeout", client.DefaultIdleTimeout, "how long to wait for the next byte, such as 30s; never a limit on the whole")
 	set.BoolVar(&f.verbose, "verbose", false, "print a line for each request on standard error")
 }
 
-// check finds out what is wrong usage before anything is done.
-func (f *flags) check() error {
+// check finds out what is wrong usage before anything is done. The set is where
+// the flags were read from.
+func (f *flags) check(set *pflag.FlagSet) error {
 	switch {
-	case len(f.tracks) > 0:
-		return usagef("--track: choosing tracks is not yet supported; without it the clip has those that play by default")
+	case set.Changed("time") && f.time == "":
+		return usagef("--time is empty; leave it out, or write it as in --time 60,100")
+	case slices.Contains(f.tracks, ""):
+		return usagef("--track is empty; leave it out, or name a track")
 	case f.form != string(formats.Standalone) && f.form != string(formats.Verbatim):
 		return usagef("--form is standalone or verbatim, not %q", f.form)
 	case f.timeline != string(formats.Zero) && f.timeline != string(formats.Original):
@@ -62,6 +65,15 @@ func (f *flags) check() error {
 		return usagef("--timeout is more than 0, not %v; write it as in 30s", f.timeout)
 	}
 	return f.readHeaders()
+}
+
+// addTo puts what the flags select into a fragment.
+func (f *flags) addTo(to *fragment.Fragment) error {
+	to.Tracks = append(to.Tracks, f.tracks...)
+	for range f.tracks {
+		to.Order = append(to.Order, "track")
+	}
+	return f.addTime(to)
 }
 
 // addTime puts the interval of --time into a fragment that has none.
@@ -89,25 +101,37 @@ var reserved = []string{"Accept-Encoding", "Host", "If-Range", "Range"}
 // readHeaders reads the --header flags and the files they name.
 func (f *flags) readHeaders() error {
 	f.header = http.Header{}
-	for _, line := range f.headers {
-		lines := []string{line}
-		if name, isFile := strings.CutPrefix(line, "@"); isFile {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				return fmt.Errorf("--header: %w", err)
-			}
-			lines = strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	for _, arg := range f.headers {
+		lines, err := headerLines(arg)
+		if err != nil {
+			return err
 		}
 		for _, line := range lines {
-			if strings.TrimSpace(line) == "" {
-				continue
-			}
 			if err := addHeader(f.header, line); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// headerLines returns the header of a --header flag, or those of the file that
+// it names, without empty lines and those that begin with '#'.
+func headerLines(arg string) (lines []string, err error) {
+	name, isFile := strings.CutPrefix(arg, "@")
+	if !isFile {
+		return []string{arg}, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--header: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
 }
 
 // addHeader adds 'Name: value'. Its errors never show the value.

@@ -51,8 +51,8 @@ func TestClipName(t *testing.T) {
 	}
 }
 
-// TestClipNameOfTracks: the fragment's text is not read for tracks yet, but what
-// it comes to has a name.
+// TestClipNameOfTracks: --track and, once the fragment's text is read for more
+// than its time, tracks and ids stand in the name.
 func TestClipNameOfTracks(t *testing.T) {
 	id := "chapter 1/2"
 	for _, test := range []struct {

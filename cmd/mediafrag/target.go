@@ -12,12 +12,12 @@ type target struct {
 	fragment fragment.Fragment
 }
 
-// target reads an argument, and --time beside it.
+// target reads an argument, and the flags that select.
 func (a *app) target(arg string) (*target, error) {
 	if arg == "" {
 		return nil, usagef("the URI is empty")
 	}
 	t := &target{uri: withoutUser(arg)}
 	t.resource, t.fragment = client.Split(arg)
-	return t, a.flags.addTime(&t.fragment)
+	return t, a.flags.addTo(&t.fragment)
 }
