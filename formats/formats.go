@@ -220,3 +220,15 @@ type Plan struct {
 	Needed   int64
 	Warnings []fragment.Warning
 }
+
+// MediaOffset returns how many bytes of the clip stand before its first media
+// byte: those of its header.
+func (p *Plan) MediaOffset() (n int64) {
+	for _, part := range p.Parts {
+		if part.Resource != nil || part.Purpose == seek.Media {
+			break
+		}
+		n += part.Size
+	}
+	return n
+}

@@ -90,19 +90,7 @@ type delivery struct {
 }
 
 func (j *job) delivery(p *formats.Plan, toShow func(n int)) *delivery {
-	return &delivery{media: mediaOffset(p.Parts), first: j.totals.FirstMediaByte, toShow: toShow}
-}
-
-// mediaOffset returns how many bytes of a clip come before its media: those of
-// its header.
-func mediaOffset(parts []seek.Part) (offset int64) {
-	for _, p := range parts {
-		if p.Resource != nil || p.Purpose == seek.Media {
-			break
-		}
-		offset += p.Size
-	}
-	return offset
+	return &delivery{media: p.MediaOffset(), first: j.totals.FirstMediaByte, toShow: toShow}
 }
 
 func (d *delivery) bytes(off int64, n int) {

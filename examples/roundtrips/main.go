@@ -56,21 +56,10 @@ func measure(ctx context.Context, uri string, start fragment.Time) (seek.Transfe
 		return seek.Transfer{}, err
 	}
 	defer clip.Close()
-	if _, err := io.ReadFull(clip, make([]byte, headerSize(clip.Plan)+1)); err != nil {
+	if _, err := io.ReadFull(clip, make([]byte, clip.Plan.MediaOffset()+1)); err != nil {
 		return seek.Transfer{}, err
 	}
 	totals.FirstMediaByte() // it may have come from memory: only its reader knows
 	_, err = io.Copy(io.Discard, clip)
 	return totals.Transfer(), err
-}
-
-// headerSize is how many bytes of a clip stand before its media.
-func headerSize(p *formats.Plan) (n int64) {
-	for _, part := range p.Parts {
-		if part.Resource != nil {
-			break
-		}
-		n += part.Size
-	}
-	return n
 }
