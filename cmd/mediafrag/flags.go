@@ -41,7 +41,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.timeline, "timeline", string(formats.Zero), "zero: the clip begins at 0; original: it keeps the original's times")
 	set.StringVar(&f.layout, "layout", "", "how the clip's file is arranged, where its container has several ways")
 	set.StringVar(&f.variant, "variant", "", "which of several qualities: `WHICH` is a height (720p), a bandwidth (1500k), a codec, a name, worst or iframes")
-	set.StringArrayVar(&f.headers, "header", nil, "send `'Name: value'` with each request to the URI's host, repeatable; @FILE reads them, one a line, '#' begins a comment")
+	set.StringArrayVar(&f.headers, "header", nil, "send `'Name: value'` with each request to the URI's host, repeatable; @FILE reads them, one a line, empty lines and comments left out")
 	set.IntVar(&f.parallel, "parallel", seek.DefaultParallel, "how many ranges are fetched at a time")
 	set.DurationVar(&f.timeout, "timeout", client.DefaultIdleTimeout, "how long to wait for the next byte, such as 30s; never a limit on the whole")
 	set.BoolVar(&f.verbose, "verbose", false, "print a line for each request on standard error")
