@@ -30,11 +30,12 @@ func (m *Medium) SetClock(c *TestClock) { m.clock, m.opened = c, c.Now() }
 
 // The test's presentations.
 var (
-	RangePresentation  = rangePresentation
-	TSPresentation     = tsPresentation
-	FMP4Presentation   = fmp4Presentation
-	MasterPresentation = masterPresentation
-	CheckPictures      = checkPictures
-	Write              = write
-	BetweenTimes       = between
+	RangePresentation     = rangePresentation
+	TSPresentation        = tsPresentation
+	FMP4Presentation      = fmp4Presentation
+	MasterPresentation    = masterPresentation
+	EncryptedPresentation = encryptedPresentation
+	CheckPictures         = checkPictures
+	Write                 = write
+	BetweenTimes          = between
 )

@@ -98,9 +98,12 @@ func newVariant(a attributes) variant {
 	return v
 }
 
-// renditionKinds are the kinds of renditions that have media of their own;
-// closed captions are inside the video.
-var renditionKinds = map[string]formats.Kind{"AUDIO": formats.Audio, "VIDEO": formats.Video, "SUBTITLES": formats.Subtitle}
+// captions is the kind of renditions that have no media of their own: closed
+// captions are inside the video.
+const captions formats.Kind = "captions"
+
+// renditionKinds are the kinds of renditions.
+var renditionKinds = map[string]formats.Kind{"AUDIO": formats.Audio, "VIDEO": formats.Video, "SUBTITLES": formats.Subtitle, "CLOSED-CAPTIONS": captions}
 
 func newRendition(a attributes) (x rendition, ok bool) {
 	kind, ok := renditionKinds[a.get("TYPE")]

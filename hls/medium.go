@@ -29,8 +29,9 @@ type Medium struct {
 
 	vars    variables
 	master  *master
-	variant variant // the chosen one
-	main    *stream // the chosen variant's own
+	base    *url.URL // of the master playlist
+	variant variant  // the chosen one
+	main    *stream  // the chosen variant's own
 	streams []*stream
 
 	mu            sync.Mutex
@@ -62,7 +63,7 @@ func (m *Medium) OpenSource(_ context.Context, name string) (seek.Source, error)
 
 // describe makes the streams of a master playlist.
 func (m *Medium) describe(p *playlist) error {
-	m.vars, m.master = p.vars, p.master
+	m.vars, m.master, m.base = p.vars, p.master, p.base
 	chosen, err := m.master.choose(m.env.Variant)
 	if err != nil {
 		return err

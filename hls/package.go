@@ -40,10 +40,11 @@ func (m *Medium) Package(ctx context.Context, s formats.Selection) ([]formats.Fi
 	}
 	var files, media []formats.File
 	var names []string
+	folders := fileNames{behind: "/"}
 	for i, c := range cuts {
 		folder := ""
 		if m.master != nil {
-			folder = c.word() + "/"
+			folder = folders.of(c.s.id)
 		}
 		p := &packer{cut: c, folder: folder, sections: map[*initSection]string{}}
 		text, err := c.write(starts[i], p.places())
@@ -56,7 +57,9 @@ func (m *Medium) Package(ctx context.Context, s formats.Selection) ([]formats.Fi
 		media = append(media, p.files...)
 	}
 	if m.master != nil {
-		main := formats.File{Name: indexName, Plan: textPlan(m.writeMaster(cuts, names), files[0].Plan)}
+		w := m.oneVariant(cuts, names)
+		w.plain = true
+		main := formats.File{Name: indexName, Plan: textPlan(w.String(), files[0].Plan)}
 		files = append([]formats.File{main}, files...)
 	}
 	return append(files, media...), nil

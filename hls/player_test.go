@@ -34,6 +34,7 @@ function tell() {
   result.frames = v.getVideoPlaybackQuality().totalVideoFrames;
   result.end = v.currentTime;
   result.duration = v.duration;
+  result.levels = hls.levels.length;
   fetch(q.get("tell"), {method: "POST", mode: "no-cors", body: JSON.stringify(result)});
 }
 const hls = new Hls();
@@ -52,7 +53,7 @@ setTimeout(tell, 25000);
 // played is what the page tells.
 type played struct {
 	Start, End, Duration float64
-	Frames               int
+	Frames, Levels       int
 	Errors               []string
 }
 
@@ -65,7 +66,7 @@ func TestPlayer(t *testing.T) {
 	tools.Need(t, "chromium", "nginx", "npm", "ffmpeg", "ffprobe")
 	root := t.TempDir()
 	script := installPlayer(t)
-	for name, from := range map[string]string{"ts": hls.TSPresentation(t), "master": hls.MasterPresentation(t)} {
+	for name, from := range map[string]string{"ts": hls.TSPresentation(t), "master": hls.MasterPresentation(t), "aes": hls.EncryptedPresentation(t)} {
 		if err := os.CopyFS(filepath.Join(root, name), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
@@ -77,11 +78,16 @@ func TestPlayer(t *testing.T) {
 	site := startNginx(t, root)
 	browser := startBrowser(t, site)
 	const a, b = 10, 21
-	for _, test := range []struct{ name, origin, playlist string }{
-		{"transport streams, trimmed", "ts/media.m3u8", "trim-ts/clip.m3u8"},
-		{"sound and pictures apart, trimmed", "master/master.m3u8", "trim-master/clip.m3u8"},
-		{"a package of transport streams", "ts/media.m3u8", "package-ts/index.m3u8"},
-		{"a package of sound and pictures apart", "master/master.m3u8", "package-master/index.m3u8"},
+	for _, test := range []struct {
+		name, origin, playlist string
+		levels                 int // qualities to choose from
+	}{
+		{"transport streams, trimmed", "ts/media.m3u8", "trim-ts/clip.m3u8", 1},
+		{"sound and pictures apart, trimmed", "master/master.m3u8", "trim-master/clip.m3u8", 2},
+		{"encrypted, trimmed", "aes/media.m3u8", "trim-aes/clip.m3u8", 1},
+		{"a package of transport streams", "ts/media.m3u8", "package-ts/index.m3u8", 1},
+		{"a package of encrypted ones", "aes/media.m3u8", "package-aes/index.m3u8", 1},
+		{"a package of sound and pictures apart", "master/master.m3u8", "package-master/index.m3u8", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			writeFragment(t, site+"/"+test.origin, filepath.Join(root, filepath.FromSlash(test.playlist)))
@@ -96,6 +102,9 @@ func TestPlayer(t *testing.T) {
 			}
 			if got.End < b-8 || got.Duration < 15.8 || got.Duration > 16.3 {
 				t.Errorf("it ended at %g of %g s, want 16", got.End, got.Duration)
+			}
+			if got.Levels != test.levels {
+				t.Errorf("%d qualities, want %d", got.Levels, test.levels)
 			}
 			if least := 25 * (24 - a) / 2; got.Frames < least { // some are dropped at that speed
 				t.Errorf("%d pictures were shown, want %d at least", got.Frames, least)

@@ -3,6 +3,7 @@ package hls
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,82 +16,45 @@ import (
 )
 
 // Trim returns a selection as a playlist under the given name that points at the
-// origin's own segments; no media is fetched. Of a master playlist it keeps the
-// chosen variant with its renditions, each in a playlist of its own beside it.
+// origin's own segments; no media is fetched. A master playlist comes with a
+// playlist for each that it names, beside it: of all variants and renditions, so
+// that players go on choosing, or where a variant or tracks were asked for, of
+// those. Content steering is left out: it would lead to playlists of the origin.
 //
 // EXT-X-START states the exact beginning; nothing in a playlist can state an end
 // within a segment, so that players show the last one whole.
 func (m *Medium) Trim(ctx context.Context, s formats.Selection, name string) ([]formats.File, error) {
-	cuts, err := m.cutsToKeep(ctx, s)
+	if strings.EqualFold(path.Ext(name), ".mpd") {
+		return nil, unsupported("", "an HLS playlist as "+name, "give -o a name that ends in .m3u8")
+	}
+	if m.master != nil {
+		return m.trimMaster(ctx, s, name)
+	}
+	cuts, _, err := m.cuts(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	names := playlistNames(name, cuts)
-	var files []formats.File
-	for i, c := range cuts {
-		start := segments.Duration(c.interval.Start) - c.list.segments[c.first].start
-		text, err := c.write(start, c.atOrigin())
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, c.file(names[i], text))
-	}
-	if m.master == nil {
-		return files, nil
-	}
-	main := m.writeMaster(cuts, names)
-	return append([]formats.File{{Name: name, Plan: textPlan(main, files[0].Plan)}}, files...), nil
+	f, err := cuts[0].trimmed(name)
+	return []formats.File{f}, err
 }
 
-// cutsToKeep are the cuts of the streams that a playlist keeps: those that are
-// selected, or all of the chosen variant.
-func (m *Medium) cutsToKeep(ctx context.Context, s formats.Selection) ([]*cut, error) {
-	if len(s.Tracks) == 0 && m.master != nil {
-		for _, x := range m.streams {
-			if len(x.names) > 0 && x.kind != formats.Video {
-				s.Tracks = append(s.Tracks, x.tracks[0].ID)
-			}
-		}
-	}
-	cuts, _, err := m.cuts(ctx, s)
-	return cuts, err
-}
-
-// playlistNames are the names of the media playlists: the given one where there
-// is no master playlist, else ones beside it.
-func playlistNames(name string, cuts []*cut) []string {
-	if len(cuts) == 1 && cuts[0].m.master == nil {
-		return []string{name}
-	}
-	stem, ext := name, ""
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-		stem, ext = name[:dot], name[dot:]
-	}
-	var out []string
-	for _, c := range cuts {
-		out = append(out, stem+"."+c.word()+ext)
-	}
-	return out
+// trimmed is the cut as a playlist that points at the origin.
+func (c *cut) trimmed(name string) (formats.File, error) {
+	start := segments.Duration(c.interval.Start) - c.list.segments[c.first].start
+	text, err := c.write(start, c.atOrigin())
+	return c.file(name, text), err
 }
 
 // word is a name for a stream that is safe in files.
-func (c *cut) word() string {
-	word := strings.Map(func(r rune) rune {
+func word(id string) string {
+	out := strings.Map(func(r rune) rune {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_':
 			return r
 		}
 		return '-'
-	}, c.s.id)
-	if len(word) > 60 {
-		word = word[:60]
-	}
-	for i, s := range c.m.streams { // unlike names may have become alike
-		if s == c.s && i > 0 {
-			word += "-" + strconv.Itoa(i)
-		}
-	}
-	return word
+	}, id)
+	return out[:min(len(out), 60)]
 }
 
 // file is a media playlist as a file, with what it shows.
@@ -149,7 +113,7 @@ func (c *cut) write(start time.Duration, at places) (string, error) {
 	w := playlistWriter{cut: c, at: at}
 	first := &c.list.segments[c.first]
 	w.line(signature)
-	w.line("#EXT-X-VERSION:" + strconv.FormatInt(max(c.list.version, 3), 10))
+	w.line("#EXT-X-VERSION:" + strconv.FormatInt(max(c.list.version, c.version()), 10))
 	w.line("#EXT-X-TARGETDURATION:" + strconv.FormatInt(c.target(), 10))
 	w.line("#EXT-X-MEDIA-SEQUENCE:" + strconv.FormatInt(first.sequence, 10))
 	if first.discontinuity > 0 || c.list.segments[c.last].discontinuity > 0 {
@@ -172,6 +136,27 @@ func (c *cut) write(start time.Duration, at places) (string, error) {
 	}
 	w.line("#EXT-X-ENDLIST")
 	return w.String(), nil
+}
+
+// version is the protocol version that what is written needs (RFC 8216 section
+// 7), whatever the original says: byte ranges are written with their offsets.
+func (c *cut) version() int64 {
+	v := int64(3) // for fractions of a second
+	for i := c.first; i <= c.last; i++ {
+		s := &c.list.segments[i]
+		if s.bytes.Length >= 0 || c.list.iframes {
+			v = max(v, 4)
+		}
+		for _, k := range s.keys {
+			if k.attrs.has("KEYFORMAT") {
+				v = max(v, 5)
+			}
+		}
+		if s.init != nil {
+			v = max(v, 6)
+		}
+	}
+	return v
 }
 
 // target is the target duration: as it was, and no less than the longest
@@ -206,8 +191,9 @@ func (w *playlistWriter) dateRanges() {
 	if !ok || !ok2 {
 		return
 	}
+	inside := w.list.rangesIn(from, to)
 	for _, r := range w.list.ranges {
-		if r.start.IsZero() || !r.start.Before(to) || !r.end.IsZero() && r.end.Before(from) {
+		if !inside[r.id] {
 			continue
 		}
 		a := r.attrs
@@ -218,6 +204,34 @@ func (w *playlistWriter) dateRanges() {
 		}
 		w.line("#EXT-X-DATERANGE:" + a.String())
 	}
+}
+
+// rangesIn returns the IDs of the date ranges that lie in a time, in part or
+// whole. Tags of one ID are one range (RFC 8216 section 4.3.2.7.1), so that a
+// later one may tell its end, and so may the next of its class.
+func (m *media) rangesIn(from, to time.Time) map[string]bool {
+	start, end := map[string]time.Time{}, map[string]time.Time{}
+	for _, r := range m.ranges {
+		if !r.start.IsZero() {
+			start[r.id] = r.start
+		}
+		if !r.end.IsZero() {
+			end[r.id] = r.end
+		}
+	}
+	next := map[string]time.Time{} // of each class, what comes behind
+	byStart := slices.SortedFunc(slices.Values(m.ranges), func(a, b dateRange) int { return start[b.id].Compare(start[a.id]) })
+	for _, r := range byStart {
+		if behind := next[r.class]; behind.After(start[r.id]) && r.attrs.yes("END-ON-NEXT") && end[r.id].IsZero() {
+			end[r.id] = behind
+		}
+		next[r.class] = start[r.id]
+	}
+	in := map[string]bool{}
+	for id, at := range start {
+		in[id] = at.Before(to) && (end[id].IsZero() || end[id].After(from) || at.Equal(from))
+	}
+	return in
 }
 
 func (w *playlistWriter) segment(i int) error {
@@ -310,48 +324,4 @@ func (w *playlistWriter) writeKeys(keys []*key) error {
 	}
 	w.keys = keys
 	return nil
-}
-
-// writeMaster writes a master playlist of one variant and the renditions whose
-// playlists have the given names.
-func (m *Medium) writeMaster(cuts []*cut, names []string) string {
-	var out strings.Builder
-	out.WriteString(signature + "\n")
-	if m.master.version > 0 {
-		fmt.Fprintf(&out, "#EXT-X-VERSION:%d\n", m.master.version)
-	}
-	for _, line := range m.master.header {
-		out.WriteString(line + "\n")
-	}
-	a := m.variant.attrs.without("PATHWAY-ID").without("VIDEO").without("NAME")
-	has := map[formats.Kind]bool{}
-	main := ""
-	for i, c := range cuts {
-		if c.s == m.main {
-			main = names[i]
-			continue
-		}
-		has[c.s.kind] = true
-		out.WriteString("#EXT-X-MEDIA:" + c.s.rendition.attrs.with("URI", names[i], true).String() + "\n")
-	}
-	for _, s := range m.streams { // those that are in the variant itself
-		if s.rendition != nil && len(s.names) == 0 && s.kind == formats.Audio {
-			has[s.kind] = true
-			out.WriteString("#EXT-X-MEDIA:" + s.rendition.attrs.String() + "\n")
-		}
-	}
-	for name, kind := range map[string]formats.Kind{"AUDIO": formats.Audio, "SUBTITLES": formats.Subtitle} {
-		if !has[kind] {
-			a = a.without(name)
-		}
-	}
-	if !strings.EqualFold(a.get("CLOSED-CAPTIONS"), "NONE") {
-		a = a.without("CLOSED-CAPTIONS")
-	}
-	if main == "" { // renditions alone: the first is the variant
-		main = names[0]
-		a = a.without("AUDIO").without("SUBTITLES")
-	}
-	out.WriteString("#EXT-X-STREAM-INF:" + a.String() + "\n" + main + "\n")
-	return out.String()
 }

@@ -109,6 +109,54 @@ https://host.test/a/gone.mp4
 	}
 }
 
+// TestTrimRanges: date ranges are kept that lie in what is kept, with all tags of
+// their ID; one ends where another tag of it says, or where the next of its class
+// begins.
+func TestTrimRanges(t *testing.T) {
+	date := func(second int) string { return fmt.Sprintf(`START-DATE="2026-01-01T00:00:%02dZ"`, second) }
+	o := newOrigin()
+	o.put(testURL, []byte(head+"#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z\n"+
+		"#EXT-X-DATERANGE:ID=\"over\","+date(1)+",X-A=1\n"+
+		"#EXT-X-DATERANGE:ID=\"over\","+date(1)+",END-DATE=\"2026-01-01T00:00:03Z\"\n"+
+		"#EXT-X-DATERANGE:ID=\"reaches in\","+date(1)+"\n"+
+		"#EXT-X-DATERANGE:ID=\"reaches in\","+date(1)+",DURATION=4\n"+
+		"#EXT-X-DATERANGE:ID=\"next\",CLASS=\"c\",END-ON-NEXT=YES,"+date(2)+"\n"+
+		"#EXT-X-DATERANGE:ID=\"last\",CLASS=\"c\",END-ON-NEXT=YES,"+date(3)+"\n"+
+		"#EXT-X-DATERANGE:ID=\"point\","+date(4)+",DURATION=0\n"+
+		"#EXT-X-DATERANGE:ID=\"behind\","+date(8)+"\n"+
+		"#EXTINF:4,\na\n#EXTINF:4,\nb\n#EXTINF:4,\nc\n#EXT-X-ENDLIST\n"))
+	texts, _ := trimmed(t, o.mustOpen(t, testURL, formats.Env{}), between(5, 6), "clip.m3u8")
+	var got []string
+	for line := range strings.Lines(texts["clip.m3u8"]) {
+		if list, ok := strings.CutPrefix(line, "#EXT-X-DATERANGE:"); ok {
+			got = append(got, parseAttributes(list).get("ID"))
+		}
+	}
+	if diff := cmp.Diff([]string{"reaches in", "reaches in", "last", "point"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTrimVersion: what is written says the version that it needs, whatever the
+// original says.
+func TestTrimVersion(t *testing.T) {
+	for text, want := range map[string]string{
+		"#EXTINF:4\na\n":                       "3",
+		"#EXTINF:4\n#EXT-X-BYTERANGE:1@0\na\n": "4",
+		"#EXT-X-I-FRAMES-ONLY\n#EXTINF:4\na\n": "4",
+		"#EXT-X-MAP:URI=\"i\"\n#EXTINF:4\na\n": "6",
+		"#EXT-X-VERSION:8\n#EXTINF:4\na\n":     "8",
+		"#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://x\",KEYFORMAT=\"com.apple.streamingkeydelivery\"\n#EXTINF:4\na\n": "5",
+	} {
+		o := newOrigin()
+		o.put(testURL, []byte("#EXTM3U\n#EXT-X-TARGETDURATION:4\n"+text+"#EXT-X-ENDLIST\n"))
+		texts, _ := trimmed(t, o.mustOpen(t, testURL, formats.Env{}), between(1, 2), "clip.m3u8")
+		if !strings.Contains(texts["clip.m3u8"], "\n#EXT-X-VERSION:"+want+"\n") {
+			t.Errorf("%q: want version %s:\n%s", text, want, texts["clip.m3u8"])
+		}
+	}
+}
+
 // TestTrimCounts trims every media playlist of a collection and has Eyevinn's
 // parser, which nobody here wrote, count what is left.
 func TestTrimCounts(t *testing.T) {
