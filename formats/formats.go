@@ -113,6 +113,11 @@ type Info struct {
 	Seekable bool
 	Tracks   []Track
 	Chapters []Chapter
+	// Tags are what the file says of itself, such as a title, and Attachments the
+	// files it carries. [Media.Info] has those that came with the index,
+	// [Media.Inspect] all.
+	Tags        []Tag
+	Attachments []Attachment
 	// Created is when the file says that it was made.
 	Created  time.Time
 	Warnings []fragment.Warning
@@ -156,6 +161,22 @@ type Chapter struct {
 	fragment.Interval
 }
 
+// Tag is a statement about the medium, or about one of its tracks or chapters.
+type Tag struct {
+	// Name is the container's own, such as "TITLE"; of a tag within another the
+	// outer one's name and a "/" stand before.
+	Name, Value string
+	Language    string // BCP 47 or ISO 639-2, as the file says; "" where it does not
+	// Track and Chapter are the ID of what the tag is about; both "" is the whole.
+	Track, Chapter string
+}
+
+// Attachment is a file within the medium, such as a font or a cover.
+type Attachment struct {
+	Name, MediaType, Description string
+	Size                         int64 // in bytes
+}
+
 // Form says what a clip is.
 type Form string
 
@@ -183,6 +204,11 @@ const (
 // the container.
 type Layout string
 
+// Exact is the layout of a Matroska clip that states by an ordered edition that
+// only the interval is presented. Players that honour it, such as mpv, hide the
+// pictures before the interval; others show the clip from its keyframe on.
+const Exact Layout = "exact"
+
 // Selection is what is wanted of a medium.
 type Selection struct {
 	// Interval is on the presentation's timeline, in seconds from its start. An
@@ -195,6 +221,9 @@ type Selection struct {
 	Form     Form
 	Timeline Timeline
 	Layout   Layout
+	// Attachments asks for the files that the medium carries to come along,
+	// such as the fonts of its subtitles. Containers that have none ignore it.
+	Attachments bool
 }
 
 // Plan is the answer to a Selection, as plain data: the clip is the
