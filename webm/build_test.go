@@ -72,6 +72,8 @@ type film struct {
 	end   func(f *written) []byte // after the clusters
 	cues  func(points []point) []point
 	index string // "front", "end", "none"; default "end"
+	tell  uint32 // the ID under which the SeekHead tells of end
+	date  int64  // DateUTC, 0: none
 	heads string // SeekHead: "one", "none", "two", "chain", "lying"; default "one"
 	after []byte // trailing garbage
 	order []string
@@ -159,6 +161,9 @@ func (f film) write() *written {
 	info = append(info, num(0x2AD7B1, uint64(scale))...)
 	if !f.noDuration {
 		info = append(info, float(0x4489, float64(f.ticks(int64(f.seconds)*1000)))...)
+	}
+	if f.date != 0 {
+		info = append(info, fixed(0x4461, uint64(f.date))...)
 	}
 	info = append(info, el(0x4D80, []byte("test libmatroska"))...)
 	info = append(info, el(0x5741, []byte("test"))...)
@@ -295,6 +300,9 @@ func (w *written) seekHead() []byte {
 	case "lying":
 		all = append(slices.Concat(seekTo(0x1C53BB6B, p["info"]+3), seekTo(0x1C53BB6B, 1<<50), seekTo(0x1043A770, p["tracks"])), all...)
 		cues = nil
+	}
+	if w.tell != 0 {
+		all = append(all, seekTo(w.tell, p["end"])...)
 	}
 	if w.heads != "chain" && w.index != "none" {
 		all = append(all, cues...)

@@ -1,6 +1,7 @@
 package webm
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -10,6 +11,7 @@ import (
 // edition is one EditionEntry.
 type edition struct {
 	raw    []byte // its elements that are not chapters
+	uid    uint64
 	hidden bool
 	atoms  []atom
 }
@@ -27,6 +29,9 @@ type atom struct {
 	atoms    []atom
 }
 
+// id is what names the chapter: its ChapterStringUID, else its ChapterUID.
+func (a *atom) id() string { return cmp.Or(a.stringID, strconv.FormatUint(a.uid, 10)) }
+
 // maxChapterDepth bounds how deep chapters are nested.
 const maxChapterDepth = 16
 
@@ -43,6 +48,8 @@ func parseChapters(l lengths, e element, body []byte) []edition {
 			case idChapterAtom:
 				ed.atoms = append(ed.atoms, parseAtom(l, y, b, 0))
 				return
+			case idEditionUID:
+				ed.uid = uintOf(b)
 			case idEditionFlagHidden:
 				ed.hidden = uintOf(b) != 0
 			case idEditionFlagOrdered:
@@ -137,10 +144,7 @@ func (m *media) appendChapters(out []formats.Chapter, atoms []atom, parentEnd in
 			}
 		}
 		if a.shown {
-			c := formats.Chapter{ID: a.stringID, Title: a.title, Language: a.language}
-			if c.ID == "" {
-				c.ID = strconv.FormatUint(a.uid, 10)
-			}
+			c := formats.Chapter{ID: a.id(), Title: a.title, Language: a.language}
 			c.Interval = fragment.Between(nanos(max(0, a.start-m.start)), nanos(max(0, end-m.start)))
 			if end >= maxOffset {
 				c.Interval = fragment.From(c.Interval.Start)

@@ -23,7 +23,7 @@ func (p *planner) assemble(ctx context.Context) (*formats.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := append([]seek.Part{seek.Literal(header, "header")}, b.parts...)
+	parts := append([]seek.Part{seek.Literal(header, "header"), p.attachmentsPart()}, b.parts...)
 	plan := &formats.Plan{
 		MediaType: p.m.mediaType(p.tracks),
 		Parts:     slices.DeleteFunc(parts, func(q seek.Part) bool { return q.Size == 0 }),
@@ -72,7 +72,7 @@ func (p *planner) needed() int64 {
 	if p.m.cuesElement.offset > p.m.first.offset {
 		n += p.m.cuesElement.head + p.m.cuesElement.size
 	}
-	return n
+	return n + p.attachmentsPart().Size
 }
 
 // describe states the intervals, from the presentation's time 0 on.
@@ -118,7 +118,7 @@ func (p *planner) describe(plan *formats.Plan) {
 		plan.Presented.Open, plan.Covered.Open = true, true
 		plan.Presented.End, plan.Covered.End = fragment.Time{}, fragment.Time{}
 	}
-	if p.sel.Layout == Exact {
+	if p.sel.Layout == formats.Exact {
 		plan.Presented.Start = plan.Requested.Start
 	}
 	plan.Warnings = p.warnings

@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 		{Interval: between(5.5, 9), Form: formats.Verbatim},
 		{Interval: between(5.5, 9), Tracks: []string{"1"}},
 		{Interval: between(5.5, 9), Tracks: []string{"2"}},
-		{Interval: between(5.5, 9), Layout: webm.Exact},
+		{Interval: between(5.5, 9), Layout: formats.Exact},
 	}
 	films := map[string]film{
 		"cues":        {seconds: 20},

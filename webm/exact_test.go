@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
-	"github.com/mediafrag/mediafrag/webm"
 )
 
 // TestExact plays an ordered edition with mpv, which presents the interval and
@@ -23,7 +23,7 @@ func TestExact(t *testing.T) {
 		path := m.path(t)
 		o := mustOpen(t, mustRead(t, path))
 		sel := seconds(5.25, 7.75)
-		sel.Layout = webm.Exact
+		sel.Layout = formats.Exact
 		plan, data := o.clip(t, sel)
 		if !plan.Presented.Start.Equal(plan.Requested.Start) || !plan.Presented.End.Equal(plan.Requested.End) {
 			t.Errorf("presented %v, want %v", plan.Presented, plan.Requested)

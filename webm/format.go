@@ -3,6 +3,7 @@ package webm
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,11 +16,6 @@ import (
 type Format struct{}
 
 var _ formats.Format = Format{}
-
-// Exact is a layout of Matroska clips in which an ordered edition states that
-// only the interval is presented. Players such as mpv honour it; ffmpeg and
-// browsers show the clip from its keyframe on.
-const Exact formats.Layout = "exact"
 
 // Name returns "webm".
 func (Format) Name() string { return "webm" }
@@ -70,7 +66,8 @@ type media struct {
 	first       element // the first Cluster; id 0 where there is none
 	others      []int64 // where elements beside clusters begin behind the first
 
-	tagsAt, attachmentsAt int64 // 0: there are none, or not told
+	tagsAt        []int64 // where Tags are, or are told to be
+	attachmentsAt int64   // 0: there are none, or not told
 
 	start    int64 // ns on the file's clock: the earliest presented sample
 	timed    bool
@@ -183,7 +180,16 @@ func (m *media) Info() formats.Info {
 		Index:     m.indexKind(),
 		Seekable:  true,
 		Chapters:  m.chapterList(),
-		Warnings:  m.warnings,
+		Created:   m.info.created,
+		Warnings:  slices.Clip(m.warnings),
+	}
+	if m.info.title != "" {
+		i.Tags = append(i.Tags, formats.Tag{Name: "TITLE", Value: m.info.title})
+	}
+	for _, at := range m.tagsAt {
+		if e, body := m.heldTags(at); body != nil {
+			i.Tags = append(i.Tags, m.tagList(e, body)...)
+		}
 	}
 	if m.timed {
 		i.Duration, i.Timed = nanos(m.duration), true
@@ -206,9 +212,18 @@ func (m *media) setDefaults() {
 	}
 }
 
-// Inspect adds the duration where Info does not state it.
+// Inspect adds the tags, the attachments, and the duration where Info does not
+// state it.
 func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
+	for _, at := range m.tagsAt { // Info takes them from the window
+		if _, _, err := m.readTags(ctx, at, maxTags); err != nil {
+			return m.Info(), err
+		}
+	}
 	i := m.Info()
+	if err := m.listAttachments(ctx, &i); err != nil {
+		return i, err
+	}
 	if i.Timed || m.first.id == 0 {
 		return i, nil
 	}

@@ -2,6 +2,7 @@ package webm
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/mediafrag/mediafrag/fragment"
 )
@@ -61,10 +62,14 @@ func parseDocHeader(b []byte) (h docHeader, end int64, err error) {
 type segmentInfo struct {
 	scale    int64 // ns in a tick
 	duration float64
-	raw      []byte // children that a clip keeps as they are
-	app      string // MuxingApp
-	writer   string // WritingApp
+	title    string
+	created  time.Time // zero where DateUTC does not say
+	app      string    // MuxingApp
+	writer   string    // WritingApp
 }
+
+// epoch is what a DateUTC counts from, in nanoseconds (RFC 8794 section 7.6).
+var epoch = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func parseInfo(l lengths, e element, body []byte) (segmentInfo, error) {
 	i := segmentInfo{scale: 1e6}
@@ -86,8 +91,12 @@ func parseInfo(l lengths, e element, body []byte) (segmentInfo, error) {
 			i.app = stringOf(b)
 		case idWritingApp:
 			i.writer = stringOf(b)
-		case idDateUTC, idTitle:
-			i.raw = appendElement(i.raw, x.id, b)
+		case idTitle:
+			i.title = stringOf(b)
+		case idDateUTC:
+			if len(b) > 0 {
+				i.created = epoch.Add(time.Duration(intOf(b)))
+			}
 		}
 	}
 	if i.scale <= 0 || i.scale > 1e15 {
@@ -112,8 +121,6 @@ const (
 	maxTold = 4
 	// maxChapters is the most bytes of Chapters that are read.
 	maxChapters = 8 << 20
-	// maxTags is the most bytes of Tags that a clip keeps.
-	maxTags = 1 << 20
 )
 
 // warn notes something that is wrong but did no harm, each once.

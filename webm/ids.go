@@ -112,6 +112,7 @@ const (
 	idReferenceFrame = 0xC8
 
 	idEditionEntry       = 0x45B9
+	idEditionUID         = 0x45BC
 	idEditionFlagHidden  = 0x45BD
 	idEditionFlagDefault = 0x45DB
 	idEditionFlagOrdered = 0x45DD
@@ -133,6 +134,18 @@ const (
 	idTagChapterUID = 0x63C4
 	idSimpleTag     = 0x67C8
 	idTagName       = 0x45A3
+	idTagString     = 0x4487
+	idTagLanguage   = 0x447A
+
+	idTagLanguageBCP47 = 0x447B
+	idTagEditionUID    = 0x63C9
+	idTagAttachmentUID = 0x63C6
+
+	idAttachedFile    = 0x61A7
+	idFileDescription = 0x467E
+	idFileName        = 0x466E
+	idFileMediaType   = 0x4660
+	idFileData        = 0x465C
 )
 
 // names of the elements that errors speak of.

@@ -21,6 +21,7 @@ type opening struct {
 	seen   map[int64]bool     // places that were looked at
 	walk   int64              // how far the level below the Segment is known from its beginning
 	stuck  bool               // the walk cannot go on
+	tags   []int64            // where Tags are: there may be several
 }
 
 // chunk is a stretch of the resource at hand.
@@ -153,6 +154,9 @@ func (o *opening) note(e element) {
 	if e.id == idSeekHead {
 		o.seekHead(e)
 		return
+	}
+	if e.id == idTags && len(o.tags) < maxTold {
+		o.tags = append(o.tags, e.offset)
 	}
 	if _, ok := o.found[e.id]; !ok {
 		o.found[e.id] = e
@@ -466,13 +470,15 @@ func (o *opening) parseBodies(bodies map[uint32][]byte) (err error) {
 		if id != idCluster && at > m.first.offset {
 			m.others = append(m.others, at)
 		}
-		if id == idTags {
-			m.tagsAt = at
+		switch id {
+		case idTags:
+			o.tags = append(o.tags, at)
+		case idAttachments:
+			m.attachmentsAt = at
 		}
 	}
-	if e, ok := o.found[idTags]; ok {
-		m.tagsAt = e.offset
-	}
+	slices.Sort(o.tags)
+	m.tagsAt = o.tags
 	if e, ok := o.found[idAttachments]; ok {
 		m.attachmentsAt = e.offset
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 )
@@ -75,6 +77,8 @@ type planner struct {
 	lead     int64  // ns that sound leads in before zero without CodecDelay
 	sounds   []*soundCut
 	shown    []frame // subtitles that are shown already when it begins
+	tags     []byte  // the body of the clip's Tags
+	attached element // the original's Attachments where the clip carries them
 	first    int64   // ns: the first sample delivered
 
 	warnings []fragment.Warning
@@ -91,11 +95,15 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	if err := p.gather(ctx); err != nil {
-		return nil, err
-	}
 	if s.Form == formats.Verbatim {
+		if err := p.gather(ctx); err != nil {
+			return nil, err
+		}
 		return p.verbatim()
+	}
+	p.prefetchTags()
+	if err := p.gatherAll(ctx); err != nil {
+		return nil, err
 	}
 	if err := p.cut(); err != nil {
 		return nil, err
@@ -103,14 +111,32 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 	return p.assemble(ctx)
 }
 
+// gatherAll reads the ends of the interval, and beside them what else the clip
+// has of the original.
+func (p *planner) gatherAll(ctx context.Context) error {
+	g, within := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		p.attached, err = p.attachments(within)
+		return err
+	})
+	g.Go(func() error { return p.gather(within) })
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if p.sel.Attachments && p.attached.id == 0 {
+		p.warn("the file has no attachments, or does not say where")
+	}
+	return p.takeTags(ctx)
+}
+
 func (m *media) planner(s formats.Selection) (*planner, error) {
 	p := &planner{m: m, sel: s, a: maxOffset, b: maxOffset}
 	switch {
 	case s.Form != "" && s.Form != formats.Standalone && s.Form != formats.Verbatim:
 		return nil, unsupported("", -1, fmt.Sprintf("the form %q", s.Form), "use standalone or verbatim")
-	case s.Layout != "" && s.Layout != Exact:
-		return nil, unsupported("", -1, fmt.Sprintf("the layout %q", s.Layout), "leave the layout out, or use "+string(Exact))
-	case s.Layout == Exact && (m.doc.docType != "matroska" || s.Form == formats.Verbatim):
+	case s.Layout != "" && s.Layout != formats.Exact:
+		return nil, unsupported("", -1, fmt.Sprintf("the layout %q", s.Layout), "leave the layout out, or use "+string(formats.Exact))
+	case s.Layout == formats.Exact && (m.doc.docType != "matroska" || s.Form == formats.Verbatim):
 		return nil, unsupported("", -1, "an ordered edition in WebM or in verbatim form, which have none", "leave the layout out: the clip begins at the keyframe")
 	case m.first.id == 0:
 		return nil, damaged("Segment", m.segment.offset, "there is no Cluster in it")
@@ -204,5 +230,9 @@ func (p *planner) leadIn() (n int64) {
 func (p *planner) time(ticks int64, t *track) int64 { return p.m.ns(ticks) - t.codecDelay }
 
 func (p *planner) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fragment.Warning{Reason: fmt.Sprintf(format, args...)})
+	p.warnings = append(p.warnings, warning(format, args...))
+}
+
+func warning(format string, args ...any) fragment.Warning {
+	return fragment.Warning{Reason: fmt.Sprintf(format, args...)}
 }

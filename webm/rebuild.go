@@ -3,7 +3,7 @@ package webm
 import (
 	"cmp"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/seek"
@@ -35,6 +35,9 @@ func (p *planner) header(b *clipBody) ([]byte, error) {
 			body = append(body, seekEntry(e.id, at)...)
 			at += int64(len(e.data))
 		}
+		if p.attached.id != 0 { // behind the Cues
+			body = append(body, seekEntry(idAttachments, at)...)
+		}
 		return appendElement(nil, idSeekHead, body)
 	}
 	length := int64(len(seekHead(0)))
@@ -42,14 +45,15 @@ func (p *planner) header(b *clipBody) ([]byte, error) {
 	for _, e := range elements {
 		front = append(front, e.data...)
 	}
-	front = append(front, cuesElement(b.cues, int64(len(front)+len(cues)))...)
+	attached := p.attachmentsPart().Size
+	front = append(front, cuesElement(b.cues, int64(len(front)+len(cues))+attached)...)
 
 	out := appendElement(nil, idEBML, p.m.doc.clipHeader())
 	out = appendID(out, idSegment)
 	if b.size < 0 || p.unsized() { // no element of unknown size in one of known size
 		out = appendUnknownSize(out, 8)
 	} else {
-		out = appendSize(out, int64(len(front))+b.size, 8)
+		out = appendSize(out, int64(len(front))+attached+b.size, 8)
 	}
 	return append(out, front...), nil
 }
@@ -103,10 +107,24 @@ func (p *planner) infoElement() []byte {
 	if ns := p.clipEnd(); ns > 0 {
 		b = appendFloat(b, idDuration, float64(ns)/float64(m.info.scale))
 	}
-	b = append(b, m.info.raw...)
+	if m.info.title != "" {
+		b = appendElement(b, idTitle, []byte(m.info.title))
+	}
+	if !m.info.created.IsZero() {
+		b = appendUintWidth(b, idDateUTC, uint64(p.began().Sub(epoch)), 8)
+	}
 	b = appendElement(b, idMuxingApp, []byte(writer))
 	b = appendElement(b, idWritingApp, []byte(cmp.Or(m.info.writer, writer)))
 	return appendElement(nil, idInfo, b)
+}
+
+// began is the wall-clock time of the clip's time 0: the file's, and what lies
+// before the clip.
+func (p *planner) began() time.Time {
+	if p.sel.Timeline == formats.Original {
+		return p.m.info.created
+	}
+	return p.m.info.created.Add(time.Duration(p.zero - p.lead - p.m.start))
 }
 
 // clipEnd is when the clip ends on its own clock, in ns.
@@ -182,7 +200,7 @@ func (p *planner) chaptersElement() []byte {
 		shift = 0
 	}
 	chapters := p.m.clipChapters(p.zero, end, shift)
-	if p.sel.Layout == Exact {
+	if p.sel.Layout == formats.Exact {
 		chapters = append(orderedEdition(p.a-shift, end-shift), chapters...)
 	}
 	if len(chapters) == 0 {
@@ -200,94 +218,6 @@ func orderedEdition(from, to int64) []byte {
 	body := appendUint(nil, idEditionFlagDefault, 1)
 	body = appendUint(body, idEditionFlagOrdered, 1)
 	return appendElement(nil, idEditionEntry, appendElement(body, idChapterAtom, atom))
-}
-
-// tagsElement returns the Tags that still hold for the clip, if they are at
-// hand: they never cost a request.
-func (p *planner) tagsElement() []byte {
-	m := p.m
-	if m.tagsAt == 0 {
-		return nil
-	}
-	head, ok := m.w.Held(seek.Range{Offset: m.tagsAt, Length: min(maxHeader, m.limit()-m.tagsAt)})
-	if !ok {
-		return nil
-	}
-	e, err := m.doc.parse(head, m.tagsAt)
-	if err != nil || e.id != idTags || e.size < 0 || e.size > maxTags {
-		return nil
-	}
-	data, ok := m.w.Held(seek.Range{Offset: e.body(), Length: e.size})
-	if !ok || int64(len(data)) < e.size {
-		return nil
-	}
-	var out []byte
-	each(m.doc.lengths, e, data, func(x element, b []byte) {
-		if x.id == idTag {
-			out = append(out, p.clipTag(x, b)...)
-		}
-	})
-	if len(out) == 0 {
-		return nil
-	}
-	return appendElement(nil, idTags, out)
-}
-
-// clipTag returns a Tag without what counts the original, nil where nothing is
-// left or it is of a track or a chapter that the clip does not have.
-func (p *planner) clipTag(e element, body []byte) []byte {
-	var kept []byte
-	applies, values := true, 0
-	each(p.m.doc.lengths, e, body, func(x element, b []byte) {
-		switch x.id {
-		case idTargets:
-			each(p.m.doc.lengths, x, b, func(y element, b []byte) {
-				switch uid := uintOf(b); {
-				case y.id == idTagTrackUID && uid != 0:
-					applies = applies && slices.ContainsFunc(p.tracks, func(t *track) bool { return t.uid == uid })
-				case y.id == idTagChapterUID && uid != 0:
-					applies = applies && p.chapterKept(uid)
-				}
-			})
-		case idSimpleTag:
-			var name string
-			each(p.m.doc.lengths, x, b, func(y element, b []byte) {
-				if y.id == idTagName {
-					name = stringOf(b)
-				}
-			})
-			if isStatistic(name) {
-				return
-			}
-			values++
-		}
-		kept = appendElement(kept, x.id, b)
-	})
-	if !applies || values == 0 {
-		return nil
-	}
-	return appendElement(nil, idTag, kept)
-}
-
-// isStatistic reports whether a tag counts what the original has, as mkvmerge
-// and ffmpeg write them, perhaps with a language behind.
-func isStatistic(name string) bool {
-	name, _, _ = strings.Cut(strings.ToUpper(name), "-")
-	switch name {
-	case "DURATION", "BPS", "NUMBER_OF_FRAMES", "NUMBER_OF_BYTES", "SOURCE_OSHASH":
-		return true
-	}
-	return strings.HasPrefix(name, "_STATISTICS_")
-}
-
-func (p *planner) chapterKept(uid uint64) bool {
-	var in func(atoms []atom) bool
-	in = func(atoms []atom) bool {
-		return slices.ContainsFunc(atoms, func(a atom) bool {
-			return a.uid == uid && a.start < p.b && (a.end < 0 || a.end > p.zero) || in(a.atoms)
-		})
-	}
-	return slices.ContainsFunc(p.m.chapters, func(e edition) bool { return in(e.atoms) })
 }
 
 // verbatim is a plan of the original's bytes alone: what stands before the
