@@ -24,6 +24,8 @@ type flags struct {
 	form     string
 	timeline string
 	layout   string
+	exact    bool
+	attached bool
 	variant  string
 	headers  []string
 	parallel int
@@ -40,6 +42,8 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.form, "form", string(formats.Standalone), "standalone: a new file; verbatim: bytes of the original only")
 	set.StringVar(&f.timeline, "timeline", string(formats.Zero), "zero: the clip begins at 0; original: it keeps the original's times")
 	set.StringVar(&f.layout, "layout", "", "how the clip's file is arranged, where its container has several ways")
+	set.BoolVar(&f.exact, "exact", false, "Matroska (.mkv): state by an ordered edition, which mpv honours, that only the interval is shown; other media are exact where they can be")
+	set.BoolVar(&f.attached, "attachments", false, "keep the files that a Matroska file carries, such as fonts, in the clip")
 	set.StringVar(&f.variant, "variant", "", "which of several qualities: `WHICH` is a height (720p), a bandwidth (1500k), a codec, a name, worst or iframes")
 	set.StringArrayVar(&f.headers, "header", nil, "send `'Name: value'` with each request to the URI's host, repeatable; @FILE reads them, one a line, empty lines and comments left out")
 	set.IntVar(&f.parallel, "parallel", seek.DefaultParallel, "how many ranges are fetched at a time")
@@ -59,6 +63,10 @@ func (f *flags) check(set *pflag.FlagSet) error {
 		return usagef("--form is standalone or verbatim, not %q", f.form)
 	case f.timeline != string(formats.Zero) && f.timeline != string(formats.Original):
 		return usagef("--timeline is zero or original, not %q", f.timeline)
+	case f.exact && f.layout != "" && f.layout != string(formats.Exact):
+		return usagef("--exact beside --layout %s: leave one of them out", f.layout)
+	case f.exact && f.form == string(formats.Verbatim):
+		return usagef("--exact beside --form verbatim: the edition that it writes is no part of the original; leave one of them out")
 	case f.parallel < 1:
 		return usagef("--parallel is at least 1, not %d", f.parallel)
 	case f.timeout <= 0:

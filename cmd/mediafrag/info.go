@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ func (a *app) infoCommand() *cobra.Command {
 		Use:   "info 'URI'",
 		Short: "Show what a medium is: container, duration, tracks, chapters, index",
 		Long: `Shows what is known of a medium: its container, duration, tracks, picture size,
-chapters, by what index it is sought, and what its own clock says at its start.
+chapters, tags, attached files, by what index it is sought, and what its own
+clock says at its start.
 A fragment of the URI is ignored.`,
 		Example: `  mediafrag info 'https://host/movie.mp4'
   mediafrag info --json movie.mp4`,
@@ -55,6 +57,8 @@ type infoJSON struct {
 	Seekable  bool            `json:"seekable"`
 	Tracks    []trackInfoJSON `json:"tracks"`
 	Chapters  []chapterJSON   `json:"chapters"`
+	Tags      []tagJSON       `json:"tags"`
+	Attached  []attachedJSON  `json:"attachments"`
 	Warnings  []string        `json:"warnings"`
 }
 
@@ -73,6 +77,21 @@ type chapterJSON struct {
 	End   *fragment.Time `json:"end"`
 }
 
+type tagJSON struct {
+	Name     string  `json:"name"`
+	Value    string  `json:"value"`
+	Language *string `json:"language"`
+	Track    *string `json:"track"`   // the ID of the track that it is about
+	Chapter  *string `json:"chapter"` // the same of a chapter
+}
+
+type attachedJSON struct {
+	Name        *string `json:"name"`
+	MediaType   *string `json:"media_type"`
+	Description *string `json:"description"`
+	Bytes       int64   `json:"bytes"`
+}
+
 func newInfoJSON(uri string, i formats.Info, warnings []string) infoJSON {
 	out := infoJSON{
 		URI:       uri,
@@ -84,6 +103,8 @@ func newInfoJSON(uri string, i formats.Info, warnings []string) infoJSON {
 		Seekable:  i.Seekable,
 		Tracks:    []trackInfoJSON{},
 		Chapters:  []chapterJSON{},
+		Tags:      []tagJSON{},
+		Attached:  []attachedJSON{},
 		Warnings:  warnings,
 	}
 	for _, t := range i.Tracks {
@@ -96,6 +117,12 @@ func newInfoJSON(uri string, i formats.Info, warnings []string) infoJSON {
 	for _, c := range i.Chapters {
 		c.Interval = closed(c.Interval, i)
 		out.Chapters = append(out.Chapters, chapterJSON{nonZero(c.ID), nonZero(c.Title), c.Start, end(c.Interval)})
+	}
+	for _, t := range i.Tags {
+		out.Tags = append(out.Tags, tagJSON{t.Name, t.Value, nonZero(t.Language), nonZero(t.Track), nonZero(t.Chapter)})
+	}
+	for _, f := range i.Attachments {
+		out.Attached = append(out.Attached, attachedJSON{nonZero(f.Name), nonZero(f.MediaType), nonZero(f.Description), f.Size})
 	}
 	return out
 }
@@ -115,5 +142,26 @@ func (a *app) printInfo(uri string, i formats.Info) error {
 	for _, c := range i.Chapters {
 		fmt.Fprintf(w, "chapter\t%s  %s\n", interval(closed(c.Interval, i)), oneLine(c.Title))
 	}
+	for _, t := range i.Tags {
+		fmt.Fprintf(w, "tag\t%s\n", oneLine(tagText(t)))
+	}
+	for _, f := range i.Attachments {
+		fmt.Fprintf(w, "attachment\t%s\n", oneLine(strings.TrimSpace(fmt.Sprintf("%s  %s  %s  %s", f.Name, f.MediaType, bytesText(f.Size), f.Description))))
+	}
 	return w.Flush()
+}
+
+// tagText is a tag for people: of what it is, and what it says.
+func tagText(t formats.Tag) string {
+	text := t.Name + ": " + t.Value
+	switch {
+	case t.Track != "":
+		text = "track " + t.Track + ": " + text
+	case t.Chapter != "":
+		text = "chapter " + t.Chapter + ": " + text
+	}
+	if t.Language != "" {
+		text += " (" + t.Language + ")"
+	}
+	return text
 }

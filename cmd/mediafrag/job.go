@@ -54,6 +54,15 @@ func (a *app) selection(j *job) (formats.Selection, error) {
 	s.Form = formats.Form(a.flags.form)
 	s.Timeline = formats.Timeline(a.flags.timeline)
 	s.Layout = formats.Layout(a.flags.layout)
+	s.Attachments = a.flags.attached
+	if a.flags.exact {
+		s.Layout = formats.Exact
+		if format := j.resource.Info().Format; format != "webm" {
+			return s, j.about(&formats.Error{Container: format, Offset: -1, Err: formats.ErrUnsupported,
+				Problem: "--exact writes an ordered edition, which only Matroska has",
+				Hint:    "leave --exact out: 'presented' says what players show of the clip"})
+		}
+	}
 	return s, nil
 }
 

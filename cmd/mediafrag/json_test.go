@@ -263,18 +263,37 @@ func TestPlanFetchesNoMedia(t *testing.T) {
 func TestInfoJSON(t *testing.T) {
 	server := newTestServer(t)
 	o := decode(t, command(t, "info", server.URL+"/movie.mp4", "--json"))
-	wantKeys(t, "the object", o, "uri", "format", "media_type", "duration", "start_time", "index", "seekable", "tracks", "chapters", "warnings")
+	wantKeys(t, "the object", o, "uri", "format", "media_type", "duration", "start_time", "index", "seekable", "tracks", "chapters", "tags", "attachments", "warnings")
 	wantAt(t, o, `20`, "duration")
 	wantAt(t, o, `0`, "start_time")
 	wantAt(t, o, `"moov-tail"`, "index")
 	wantAt(t, o, `true`, "seekable")
 	wantAt(t, o, `[]`, "chapters")
+	wantAt(t, o, `[]`, "attachments")
 	wantAt(t, o, `[]`, "warnings")
 	wantKeys(t, "a track", at(t, o, "tracks", 0), append([]string{"frame_rate", "channels", "sample_rate", "default"}, trackKeys...)...)
 	wantAt(t, o, `25`, "tracks", 0, "frame_rate")
 	wantAt(t, o, `null`, "tracks", 0, "sample_rate")
 	wantAt(t, o, `44100`, "tracks", 1, "sample_rate")
 	wantAt(t, o, `true`, "tracks", 1, "default")
+}
+
+// TestInfoTags: tags and attached files, as JSON and for people.
+func TestInfoTags(t *testing.T) {
+	o := decode(t, command(t, "info", "../../testdata/matroska/media3-full_blocks.mkv", "--json"))
+	wantKeys(t, "a tag", at(t, o, "tags", 0), "name", "value", "language", "track", "chapter")
+	wantAt(t, o, `"BPS"`, "tags", 0, "name")
+	wantAt(t, o, `"105"`, "tags", 0, "value")
+	wantAt(t, o, `"1"`, "tags", 0, "track")
+	wantAt(t, o, `null`, "tags", 0, "chapter")
+	if r := command(t, "info", "../../testdata/matroska/media3-full_blocks.mkv"); !strings.Contains(r.stdout, "tag         track 1: BPS: 105 (eng)\n") {
+		t.Errorf("no tag in\n%s", r.stdout)
+	}
+	info := formats.Info{Attachments: []formats.Attachment{{Name: "a.ttf", MediaType: "font/ttf", Size: 7}}}
+	got, err := json.Marshal(newInfoJSON("x", info, nil).Attached)
+	if want := `[{"name":"a.ttf","media_type":"font/ttf","description":null,"bytes":7}]`; err != nil || string(got) != want {
+		t.Errorf("%s (%v), want %s", got, err, want)
+	}
 }
 
 func TestBenchJSON(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,14 +20,19 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the sessions in testdata/script against a loopback server,
-// whose address is in $SERVER.
+// whose address is in $SERVER; files of Matroska are in $MATROSKA.
 func TestScripts(t *testing.T) {
 	server := newTestServer(t)
+	matroska, err := filepath.Abs("../../testdata/matroska")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SERVER", server.URL)
+			env.Setenv("MATROSKA", matroska)
 			env.Setenv("HOST", strings.TrimPrefix(server.URL, "http://"))
 			return nil
 		},
