@@ -59,6 +59,16 @@ func (t *track) readHandler(b box) {
 	}
 }
 
+// readName reads the name that a user gave a track: the name of its udta
+// (QuickTime File Format, user data list; without version and flags).
+func readName(udta box) string {
+	name, ok, err := udta.child("name")
+	if err != nil || !ok {
+		return "" // user data is not ours to judge
+	}
+	return strings.ToValidUTF8(strings.Trim(string(name.payload()), "\x00"), "�")
+}
+
 // describe fills in what info says of the track.
 func (t *track) describe(m *movie) {
 	i := &t.info

@@ -326,7 +326,6 @@ func (e *sampleEntry) readScheme(sinf box) {
 	e.encrypted = true
 	if frma, ok, err := sinf.child("frma"); err == nil && ok && len(frma.payload()) >= 4 {
 		e.format = string(frma.payload()[:4])
-		e.codec = printable(e.format)
 	}
 	schi, ok, err := sinf.child("schi")
 	if err != nil || !ok {

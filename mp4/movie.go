@@ -1,6 +1,7 @@
 package mp4
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -152,6 +153,7 @@ func known(duration uint64, version uint8) int64 {
 // readTrack reads a trak.
 func (m *movie) readTrack(b box) (*track, error) {
 	t := &track{box: b, kind: formats.Other}
+	name := ""
 	for c, err := range b.children() {
 		if err == nil {
 			switch c.typ {
@@ -163,6 +165,8 @@ func (m *movie) readTrack(b box) (*track, error) {
 				err = t.readReferences(c)
 			case "mdia":
 				err = t.readMedia(c)
+			case "udta":
+				name = readName(c)
 			}
 		}
 		if err != nil {
@@ -177,6 +181,7 @@ func (m *movie) readTrack(b box) (*track, error) {
 	case t.tables == nil:
 		return nil, b.damaged(0, "no sample tables")
 	}
+	t.info.Name = cmp.Or(name, t.info.Name)
 	t.describe(m)
 	return t, nil
 }
@@ -242,8 +247,17 @@ func (t *track) readReferences(b box) error {
 	return nil
 }
 
-// readMedia reads an mdia.
+// readMedia reads an mdia. What kind of media it is decides how the rest is
+// read, wherever that stands.
 func (t *track) readMedia(b box) error {
+	hdlr, ok, err := b.child("hdlr")
+	if err != nil {
+		return err
+	}
+	if ok {
+		t.readHandler(hdlr)
+	}
+	extended := "" // language, BCP 47
 	for c, err := range b.children() {
 		if err != nil {
 			return err
@@ -256,8 +270,6 @@ func (t *track) readMedia(b box) error {
 			}
 			t.mdhd, t.timescale = c, int64(h.Timescale)
 			t.info.Language = language(h.Language)
-		case "hdlr":
-			t.readHandler(c)
 		case "minf":
 			stbl, ok, err := c.child("stbl")
 			if err != nil {
@@ -268,12 +280,13 @@ func (t *track) readMedia(b box) error {
 					return err
 				}
 			}
-		case "elng": // extended language, BCP 47
+		case "elng":
 			if p := c.payload(); len(p) > 4 {
-				t.info.Language = strings.TrimRight(string(p[4:]), "\x00")
+				extended = strings.ToValidUTF8(strings.TrimRight(string(p[4:]), "\x00"), "�")
 			}
 		}
 	}
+	t.info.Language = cmp.Or(extended, t.info.Language)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"github.com/mediafrag/mediafrag/internal/audioframe"
 )
 
 // codecString returns the codec as RFC 6381 and the codecs' own documents
@@ -36,8 +38,8 @@ func (t *track) codecString() string {
 	case id == "A_MPEG/L3":
 		return "mp3"
 	case id == "A_AAC" || strings.HasPrefix(id, "A_AAC/"):
-		if c, ok := parseAudioConfig(p); ok {
-			return fmt.Sprintf("mp4a.40.%d", c.objectType)
+		if c, ok := audioframe.ParseConfig(p); ok {
+			return fmt.Sprintf("mp4a.40.%d", c.Object)
 		}
 		return "mp4a.40.2"
 	}
@@ -105,68 +107,4 @@ func hevcString(p []byte) string {
 		fmt.Fprintf(&b, ".%X", c)
 	}
 	return b.String()
-}
-
-// audioConfig is what an AudioSpecificConfig says (ISO/IEC 14496-3 section
-// 1.6.2.1).
-type audioConfig struct {
-	objectType int
-	rate       int  // of the core coder
-	short      bool // frames of 960 samples, not 1024
-	sbr        bool
-}
-
-var aacRates = [...]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
-
-func parseAudioConfig(p []byte) (c audioConfig, ok bool) {
-	r := bitReader{p, 0}
-	objectType := func() int {
-		if t := r.read(5); t != 31 {
-			return int(t)
-		}
-		return 32 + int(r.read(6))
-	}
-	rate := func() int {
-		i := r.read(4)
-		if i == 15 {
-			return int(r.read(24))
-		}
-		if int(i) < len(aacRates) {
-			return aacRates[i]
-		}
-		return 0
-	}
-	if len(p) < 2 {
-		return c, false
-	}
-	c.objectType = objectType()
-	c.rate = rate()
-	r.read(4) // channels
-	core := c.objectType
-	if core == 5 || core == 29 { // SBR said explicitly
-		c.sbr = true
-		rate()
-		core = objectType()
-	}
-	if core <= 4 {
-		c.short = r.read(1) == 1
-	}
-	return c, c.rate > 0
-}
-
-// bitReader reads bits, the highest of a byte first; zeros after the end.
-type bitReader struct {
-	data []byte
-	pos  int
-}
-
-func (r *bitReader) read(n int) (v uint32) {
-	for range n {
-		v <<= 1
-		if i := r.pos >> 3; i < len(r.data) {
-			v |= uint32(r.data[i]>>(7-r.pos&7)) & 1
-		}
-		r.pos++
-	}
-	return v
 }

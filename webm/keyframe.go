@@ -1,5 +1,7 @@
 package webm
 
+import "github.com/mediafrag/mediafrag/internal/bits"
+
 // isKey reports whether a picture can be decoded without others. A SimpleBlock
 // says so. A BlockGroup says so by the lack of a ReferenceBlock, which some
 // programs never write: there the frame itself is asked.
@@ -34,12 +36,12 @@ func vp9Key(frame []byte) bool {
 	if len(frame) == 0 {
 		return true
 	}
-	r := bitReader{frame, 2}
-	profile := r.read(1) | r.read(1)<<1
+	r := bits.Reader{Data: frame, Pos: 2}
+	profile := r.Read(1) | r.Read(1)<<1
 	if profile == 3 {
-		r.read(1)
+		r.Read(1)
 	}
-	again, between := r.read(1), r.read(1) // show_existing_frame, frame_type
+	again, between := r.Read(1), r.Read(1) // show_existing_frame, frame_type
 	return again == 0 && between == 0
 }
 

@@ -1,6 +1,10 @@
 package webm
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mediafrag/mediafrag/internal/audioframe"
+)
 
 // cut is how the beginning and the end of sound inside a frame can be stated.
 type cut int
@@ -63,15 +67,15 @@ func (t *track) soundOf() sound {
 			s.ideal = s.warmUp
 		}
 	case id == "A_AAC" || strings.HasPrefix(id, "A_AAC/"):
-		c, ok := parseAudioConfig(t.private)
+		c, ok := audioframe.ParseConfig(t.private)
 		if ok {
-			s.rate = int64(c.rate)
+			s.rate = int64(c.Rate)
 		}
-		if fixed(1024); c.short {
+		if fixed(1024); c.Short {
 			fixed(960)
 		}
 		s.warmUp = frames(2)
-		if s.ideal = s.warmUp; c.sbr {
+		if s.ideal = s.warmUp; c.SBR {
 			s.warmUp, s.ideal = frames(4), frames(4)
 		}
 	case id == "A_MPEG/L3":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +56,7 @@ type infoJSON struct {
 	StartTime fragment.Time   `json:"start_time"`
 	Index     *string         `json:"index"`
 	Seekable  bool            `json:"seekable"`
+	Created   *time.Time      `json:"created"` // RFC 3339
 	Tracks    []trackInfoJSON `json:"tracks"`
 	Chapters  []chapterJSON   `json:"chapters"`
 	Tags      []tagJSON       `json:"tags"`
@@ -64,10 +66,13 @@ type infoJSON struct {
 
 type trackInfoJSON struct {
 	trackJSON
-	FrameRate  *fragment.Time `json:"frame_rate"`
-	Channels   *int           `json:"channels"`
-	SampleRate *int           `json:"sample_rate"`
-	Default    bool           `json:"default"`
+	CodedWidth  *int           `json:"coded_width"`
+	CodedHeight *int           `json:"coded_height"`
+	FrameRate   *fragment.Time `json:"frame_rate"`
+	Channels    *int           `json:"channels"`
+	SampleRate  *int           `json:"sample_rate"`
+	Default     bool           `json:"default"`
+	Group       *int           `json:"group"` // tracks of one group are alternatives
 }
 
 type chapterJSON struct {
@@ -101,6 +106,7 @@ func newInfoJSON(uri string, i formats.Info, warnings []string) infoJSON {
 		StartTime: i.StartTime,
 		Index:     nonZero(string(i.Index)),
 		Seekable:  i.Seekable,
+		Created:   nonZero(i.Created),
 		Tracks:    []trackInfoJSON{},
 		Chapters:  []chapterJSON{},
 		Tags:      []tagJSON{},
@@ -108,7 +114,15 @@ func newInfoJSON(uri string, i formats.Info, warnings []string) infoJSON {
 		Warnings:  warnings,
 	}
 	for _, t := range i.Tracks {
-		track := trackInfoJSON{newTrackJSON(t), nil, nonZero(t.Channels), nonZero(t.SampleRate), t.Default}
+		track := trackInfoJSON{
+			trackJSON:   newTrackJSON(t),
+			CodedWidth:  nonZero(t.CodedWidth),
+			CodedHeight: nonZero(t.CodedHeight),
+			Channels:    nonZero(t.Channels),
+			SampleRate:  nonZero(t.SampleRate),
+			Default:     t.Default,
+			Group:       nonZero(t.Group),
+		}
 		if t.FrameRate.Sign() > 0 {
 			track.FrameRate = &t.FrameRate
 		}
@@ -136,8 +150,11 @@ func (a *app) printInfo(uri string, i formats.Info) error {
 	fmt.Fprintf(w, "start time\t%s\n", seconds(i.StartTime))
 	fmt.Fprintf(w, "index\t%s\n", i.Index)
 	fmt.Fprintf(w, "seekable\t%v\n", i.Seekable)
+	if !i.Created.IsZero() {
+		fmt.Fprintf(w, "created\t%s\n", i.Created.Format(time.RFC3339))
+	}
 	for _, t := range i.Tracks {
-		fmt.Fprintf(w, "track\t%s\n", trackText(t))
+		fmt.Fprintf(w, "track\t%s\n", trackInfoText(t))
 	}
 	for _, c := range i.Chapters {
 		fmt.Fprintf(w, "chapter\t%s  %s\n", interval(closed(c.Interval, i)), oneLine(c.Title))
@@ -164,4 +181,20 @@ func tagText(t formats.Tag) string {
 		text += " (" + t.Language + ")"
 	}
 	return text
+}
+
+// trackInfoText describes a track on one line, with what a clip's does not
+// need.
+func trackInfoText(t formats.Track) string {
+	line := trackText(t)
+	if (t.CodedWidth != t.Width || t.CodedHeight != t.Height) && t.CodedWidth > 0 {
+		line += fmt.Sprintf("  coded %dx%d", t.CodedWidth, t.CodedHeight)
+	}
+	if t.Group != 0 {
+		line += fmt.Sprintf("  group %d", t.Group)
+	}
+	if !t.Default {
+		line += "  off by default"
+	}
+	return line
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/samples"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -263,7 +265,7 @@ func TestPlanFetchesNoMedia(t *testing.T) {
 func TestInfoJSON(t *testing.T) {
 	server := newTestServer(t)
 	o := decode(t, command(t, "info", server.URL+"/movie.mp4", "--json"))
-	wantKeys(t, "the object", o, "uri", "format", "media_type", "duration", "start_time", "index", "seekable", "tracks", "chapters", "tags", "attachments", "warnings")
+	wantKeys(t, "the object", o, "uri", "format", "media_type", "duration", "start_time", "index", "seekable", "created", "tracks", "chapters", "tags", "attachments", "warnings")
 	wantAt(t, o, `20`, "duration")
 	wantAt(t, o, `0`, "start_time")
 	wantAt(t, o, `"moov-tail"`, "index")
@@ -271,11 +273,48 @@ func TestInfoJSON(t *testing.T) {
 	wantAt(t, o, `[]`, "chapters")
 	wantAt(t, o, `[]`, "attachments")
 	wantAt(t, o, `[]`, "warnings")
-	wantKeys(t, "a track", at(t, o, "tracks", 0), append([]string{"frame_rate", "channels", "sample_rate", "default"}, trackKeys...)...)
+	wantKeys(t, "a track", at(t, o, "tracks", 0), append([]string{"coded_width", "coded_height", "frame_rate", "channels", "sample_rate", "default", "group"}, trackKeys...)...)
+	wantAt(t, o, `null`, "created")
 	wantAt(t, o, `25`, "tracks", 0, "frame_rate")
 	wantAt(t, o, `null`, "tracks", 0, "sample_rate")
 	wantAt(t, o, `44100`, "tracks", 1, "sample_rate")
 	wantAt(t, o, `true`, "tracks", 1, "default")
+	wantAt(t, o, `1`, "tracks", 1, "group")
+	wantAt(t, o, `null`, "tracks", 1, "coded_width")
+}
+
+// TestInfoDetails prints what few files say: when they were made, alternatives,
+// tracks that are off, pictures shown in another size than they are coded in.
+func TestInfoDetails(t *testing.T) {
+	data := bytes.Clone(samples.All()[0].Data)
+	put := func(typ string, nth, at int, value ...byte) {
+		i := 0
+		for range nth {
+			i += bytes.Index(data[i:], []byte(typ)) + 4
+		}
+		copy(data[i+at:], value)
+	}
+	put("mvhd", 1, 4, 0xe5, 0x7c, 0xe6, 0x25) // 2026-01-02 in seconds from 1904 on
+	put("tkhd", 1, 76, 0, 160, 0, 0, 0, 90)   // width and height of the pictures
+	put("tkhd", 2, 3, 2)                      // the sound is not enabled
+	put("tkhd", 2, 34, 0, 5)
+	path := filepath.Join(t.TempDir(), "movie.mp4")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := decode(t, command(t, "info", path, "--json"))
+	wantAt(t, o, `"2026-01-02T03:04:05Z"`, "created")
+	wantAt(t, o, `160`, "tracks", 0, "width")
+	wantAt(t, o, `320`, "tracks", 0, "coded_width")
+	wantAt(t, o, `180`, "tracks", 0, "coded_height")
+	wantAt(t, o, `5`, "tracks", 1, "group")
+	wantAt(t, o, `false`, "tracks", 1, "default")
+	text := command(t, "info", path).stdout
+	for _, want := range []string{"created     2026-01-02T03:04:05Z\n", "160x90", "  coded 320x180\n", "  group 5  off by default\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("info does not say %q:\n%s", want, text)
+		}
+	}
 }
 
 // TestInfoTags: tags and attached files, as JSON and for people.

@@ -1,6 +1,6 @@
 // Package audioframe finds the frames of sound that describe themselves: AAC in
 // ADTS (ISO/IEC 14496-3), MPEG audio (ISO/IEC 11172-3), AC-3 and E-AC-3 (ETSI TS
-// 102 366).
+// 102 366). It reads the configuration of AAC that does not (ISO/IEC 14496-3).
 package audioframe
 
 import "encoding/binary"
