@@ -97,6 +97,7 @@ type testFile struct {
 	before     []byte // boxes between ftyp and the rest
 	noFtyp     bool
 	apart      bool // all samples of a track before those of the next
+	expectant  bool // the moov says that fragments may follow
 }
 
 // build writes the file.
@@ -179,6 +180,9 @@ func (f *testFile) moov(places [][]int, start int) []byte {
 	}
 	if f.udta != nil {
 		parts = append(parts, mkbox("udta", f.udta))
+	}
+	if f.expectant {
+		parts = append(parts, mkbox("mvex", mkbox("trex", u32(0, 1, 1, 0, 0, 0))))
 	}
 	return mkbox("moov", parts...)
 }

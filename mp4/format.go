@@ -46,14 +46,14 @@ var _ formats.Format = Format{}
 func (Format) Name() string { return Name }
 
 // Detect reports whether head begins with a box that stands at the beginning
-// of such files.
+// of such files, or of segments of them.
 func (Format) Detect(head []byte, _ seek.Info) bool {
 	typ, _, size, ok := readHeader(head)
 	if !ok || size != -1 && size < 8 {
 		return false
 	}
 	switch typ {
-	case "ftyp", "moov", "mdat", "wide", "free", "skip", "pnot", "styp":
+	case "ftyp", "moov", "mdat", "wide", "free", "skip", "pnot", "styp", "moof", "sidx", "emsg", "prft":
 		return true
 	}
 	return false
@@ -70,7 +70,7 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	if err != nil {
 		return nil, err
 	}
-	f.movie = m
+	f.movie, f.placed = m, f.index
 	if m.fragmented {
 		return f, f.findIndex(ctx)
 	}
@@ -85,6 +85,7 @@ type file struct {
 	ftyp   []byte // the whole box, nil where there is none
 	brand  string // ftyp's major brand
 	index  formats.Index
+	placed formats.Index // where the moov is: MoovHead or MoovTail
 	movie  *movie
 
 	// of a moov that is read in parts; nil: movie is all of it

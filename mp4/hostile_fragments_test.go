@@ -62,8 +62,9 @@ func TestHostileFragments(t *testing.T) {
 		{"tfra out of order", patch(tail, "tfra", 0, 16, 0, 0, 255, 0), nil, ""},
 		{"tfra count beyond its box", patch(tail, "tfra", 0, 12, ones...), nil, ""},
 		{"tfra that leads to itself", patch(tail, "tfra", 0, 4*11+16, ones...), nil, ""},
-		{"mfro larger than the file", patch(tail, "mfro", 0, 4, ones...), nil, ""}, // as with a tfra that lies, it is searched then
-		{"no fragments", none[:bytes.Index(none, []byte("moof"))-4], formats.ErrDamaged, ""},
+		{"mfro larger than the file", patch(tail, "mfro", 0, 4, ones...), nil, ""},                   // as with a tfra that lies, it is searched then
+		{"no fragments", none[:bytes.Index(none, []byte("moof"))-4], formats.ErrUnsupported, "moov"}, // an initialization segment
+		{"no fragments but media", append(bytes.Clone(none[:bytes.Index(none, []byte("moof"))-4]), mkbox("mdat", make([]byte, 50))...), formats.ErrDamaged, ""},
 		{"fragments cut off", none[:bytes.LastIndex(none, []byte("moof"))+20], nil, ""},
 		{"moof of 2^31", patch(none, "moof", 0, -8, 127, 255, 255, 255), formats.ErrDamaged, "moof"},
 		{"a box that wraps behind the moov", patch(flat, "sidx", 0, -8, 0, 0, 0, 1), formats.ErrDamaged, ""},

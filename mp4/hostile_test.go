@@ -106,6 +106,21 @@ func openAndPlan(t testing.TB, data []byte) error {
 	return err
 }
 
+// TestSegmentAlone recognises segments, whatever box they begin with, and says
+// that they are not whole files.
+func TestSegmentAlone(t *testing.T) {
+	moof := mkbox("moof", make([]byte, 16))
+	for _, first := range []string{"styp", "sidx", "emsg", "prft", "moof"} {
+		data := append(mkbox(first, make([]byte, 32)), moof...)
+		if !(mp4.Format{}).Detect(data, seek.Info{}) {
+			t.Errorf("a segment that begins with %s is not recognised", first)
+		}
+		if err := openAndPlan(t, data); !errors.Is(err, formats.ErrUnsupported) {
+			t.Errorf("a segment that begins with %s: %v, want %v", first, err, formats.ErrUnsupported)
+		}
+	}
+}
+
 // TestIndexLimit refuses a moov beyond the caller's limit without reading it.
 func TestIndexLimit(t *testing.T) {
 	data := (&testFile{tracks: []*testTrack{reordered(), tone()}, udta: mkbox("free", make([]byte, 1<<20))}).build()

@@ -91,6 +91,8 @@ func TestLayouts(t *testing.T) {
 		{"boxes before", func(f *testFile) {
 			f.before = slices.Concat(mkbox("free", make([]byte, 70000)), mkbox("wide"), mkbox("skip", u32(7)), mkbox("uuid", make([]byte, 16)))
 		}, true},
+		{"fragments expected, none there", func(f *testFile) { f.expectant = true }, true},
+		{"fragments expected, none there, moov in front", func(f *testFile) { f.expectant, f.moovFirst = true, true }, true},
 		{"movie timescale 1", func(f *testFile) { f.timescale = 1; f.tracks[0].edits = []testEdit{{10, 100, 0, false}} }, true},
 	}
 	for _, tt := range tests {

@@ -353,6 +353,11 @@ func (m *movie) length() fragment.Time {
 	return end
 }
 
+// hasSamples reports whether the moov itself tells of samples.
+func (m *movie) hasSamples() bool {
+	return slices.ContainsFunc(m.tracks, func(t *track) bool { return t.tables.count > 0 })
+}
+
 // playable are the tracks that can be delivered: hint tracks tell servers how
 // to send others and hold no media.
 func (m *movie) playable() []*track {

@@ -41,14 +41,16 @@ func (f *file) useSearch(ctx context.Context, first int64) error {
 		return fmt.Errorf("mp4: fragments without an index: %w", seek.ErrUnsized)
 	}
 	if first >= size {
-		return damaged("", first, "the file ends without a fragment")
+		return f.useMoov(first)
 	}
 	x := &searched{file: f, start: first, reader: f.reader(), lead: map[uint32]int64{}}
 	begin, err := x.reader.first(ctx, first, size)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !begin.timed() {
+	case begin == nil:
+		return f.useMoov(first)
+	case !begin.timed():
 		return f.useWalk(first, size)
 	}
 	for _, t := range begin.trafs {
@@ -69,6 +71,21 @@ func (f *file) useSearch(ctx context.Context, first int64) error {
 	return nil
 }
 
+// useMoov seeks by the moov alone: no fragment follows it, though it says that
+// some may. First is where they would begin.
+func (f *file) useMoov(first int64) error {
+	if f.movie.hasSamples() {
+		f.movie.fragmented = false
+		f.index, f.end, f.ends = f.placed, f.movie.length(), true
+		return nil
+	}
+	if first >= f.window.Info().Size {
+		return unsupported("moov", f.movie.box.off, "open the playlist that names its segments, or join them behind it",
+			"an initialization segment without the segments that hold its media")
+	}
+	return damaged("", first, "the file ends without a fragment")
+}
+
 // useWalk reads the fragments one by one: none tells when it begins.
 func (f *file) useWalk(first, size int64) error {
 	index := &placeIndex{places: []place{{first, size}}, times: map[uint32][]timed{0: {{}}}}
@@ -76,7 +93,7 @@ func (f *file) useWalk(first, size int64) error {
 	return nil
 }
 
-// first reads the first fragment between two offsets.
+// first reads the first fragment between two offsets; nil where there is none.
 func (r *fragmentReader) first(ctx context.Context, start, end int64) (*moof, error) {
 	w := &walker{at: start, end: end, want: r.guess, most: 1}
 	for range maxWalk {
@@ -91,10 +108,10 @@ func (r *fragmentReader) first(ctx context.Context, start, end int64) (*moof, er
 			return w.fragments[0], nil
 		}
 		if w.done {
-			break
+			return nil, nil
 		}
 	}
-	return nil, damaged("", start, "the file ends without a fragment")
+	return nil, damaged("", w.at, "no moof among the first %d boxes behind the moov", maxWalk)
 }
 
 // timed reports whether the fragment says when it begins.
@@ -337,7 +354,7 @@ func (x *searched) decodeOf(fragments []*moof, id uint32) int64 {
 func (x *searched) later(ctx context.Context, s *spread) (*spread, error) {
 	run := s.searched
 	next, err := x.reader.first(ctx, run.tail.end, x.search.End)
-	if errors.Is(err, formats.ErrDamaged) {
+	if errors.Is(err, formats.ErrDamaged) || err == nil && next == nil {
 		return s, nil // nothing follows that can be read
 	}
 	if err != nil {
