@@ -42,6 +42,7 @@ type other struct {
 	serial uint32
 	off    int64
 	name   string // of its codec, or what is wrong with it
+	broken bool   // its codec is known, and its headers are not all there
 }
 
 // link is one logical file: the streams between one group of first pages and
@@ -250,7 +251,7 @@ func (r *linkReader) begin(p *page) error {
 	r.joins[p.serial] = join
 	packets, _ := join.add(p)
 	if len(packets) == 0 {
-		r.link.others = append(r.link.others, other{p.serial, p.off, "a first page without a packet"})
+		r.link.others = append(r.link.others, other{p.serial, p.off, "a first page without a packet", true})
 		return nil
 	}
 	first := packets[0].data
@@ -259,7 +260,7 @@ func (r *linkReader) begin(p *page) error {
 			r.link.skeleton = newSkeleton(p.serial, first)
 			return nil
 		}
-		r.link.others = append(r.link.others, other{p.serial, p.off, "a second Skeleton"})
+		r.link.others = append(r.link.others, other{p.serial, p.off, "a second Skeleton", true})
 		return nil
 	}
 	m, err := newMapping(first)
@@ -268,7 +269,7 @@ func (r *linkReader) begin(p *page) error {
 		if errors.Is(err, errNotMine) {
 			name = foreign(first)
 		}
-		r.link.others = append(r.link.others, other{p.serial, p.off, name})
+		r.link.others = append(r.link.others, other{serial: p.serial, off: p.off, name: name})
 		return nil
 	}
 	s := &stream{mapping: m, serial: p.serial, off: p.off, packets: [][]byte{first}, pages: 1, data: -1, index: len(r.link.streams)}
@@ -328,7 +329,7 @@ func (r *linkReader) drop(s *stream, err error) {
 	for i, t := range r.link.streams {
 		t.index = i
 	}
-	r.link.others = append(r.link.others, other{s.serial, s.off, err.Error()})
+	r.link.others = append(r.link.others, other{s.serial, s.off, s.track.Codec + ": " + err.Error(), true})
 }
 
 // first takes a page of data until the stream's first granule position.
@@ -390,13 +391,20 @@ func (r *linkReader) finish() (*link, error) {
 	return l, nil
 }
 
-// nothing is the error for a link without a stream that is supported.
+// nothing is the error for a link without a stream that is supported: what is
+// wrong with the first of those that were passed over, or with its bytes.
 func (r *linkReader) nothing() error {
 	e := &formats.Error{Container: "ogg", Element: "first pages", Offset: r.link.off, Err: formats.ErrDamaged, Problem: "no stream"}
 	if len(r.link.others) > 0 {
 		o := r.link.others[0]
-		e.Element, e.Offset, e.Err, e.Problem = fmt.Sprintf("stream %d", o.serial), o.off, formats.ErrUnsupported, o.name
-		e.Hint = "the streams that can be cut are Vorbis, Opus, FLAC, Speex, Theora, VP8, PCM, Kate and CMML"
+		e.Element, e.Offset, e.Problem = fmt.Sprintf("stream %d", o.serial), o.off, o.name
+		if !o.broken {
+			e.Err = formats.ErrUnsupported
+			e.Hint = "the streams that can be cut are Vorbis, Opus, FLAC, Speex, Theora, VP8, PCM, Kate and CMML"
+		}
+	} else if len(r.link.damage) > 0 {
+		d := r.link.damage[0]
+		e.Offset, e.Problem = d.off, "no stream begins: "+d.reason
 	}
 	return e
 }

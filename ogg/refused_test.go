@@ -1,0 +1,39 @@
+package ogg
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+)
+
+// TestRefusedFiles: what is said of files without a stream that can be cut. A
+// codec that is not known is one thing, headers that are broken another.
+func TestRefusedFiles(t *testing.T) {
+	data := samplePages(t)["vorbis.ogg"]
+	first := scanPages(data, 0, true).pages[0]
+	wrong := bytes.Clone(data)
+	wrong[30] ^= 1
+	tests := []struct {
+		name    string
+		data    []byte
+		reason  error
+		problem string
+	}{
+		{"headers cut off", data[:first.size()], formats.ErrDamaged, "vorbis: its header packets are not all there"},
+		{"a second header that is none", appendPage(bytes.Clone(data[:first.size()]), 0, 0, first.serial, 1, []byte{9}, []byte("\x04vorbis\x00\x00")), formats.ErrDamaged, "header packet 1 is no Vorbis header"},
+		{"a first page with a wrong checksum", wrong, formats.ErrDamaged, "page with a wrong checksum"},
+		{"CELT", appendPage(nil, flagBOS, 0, 1, 0, []byte{8}, []byte("CELT    ")), formats.ErrUnsupported, "CELT"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := openAndCut(t, tt.data)
+			var e *formats.Error
+			if !errors.As(err, &e) || !errors.Is(err, tt.reason) || !strings.Contains(e.Problem, tt.problem) || e.Offset != 0 {
+				t.Errorf("%v, want %v with %q", err, tt.reason, tt.problem)
+			}
+		})
+	}
+}
