@@ -188,6 +188,9 @@ func (c *soundCut) cutHead(p *planner, pieces []piece) {
 		s = c.leadIndex(pieces, j, want)
 		c.present = want
 		c.state(pieces, s, j, want)
+		if !pieces[s].leads { // frames before it share its block, which cannot stay
+			c.from = max(c.from, pieces[s].b.end)
+		}
 	}
 	c.begin, c.offset = pieces[s].at, pieces[s].b.offset
 	c.from = max(c.from, c.offset)

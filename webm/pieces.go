@@ -52,7 +52,36 @@ func (p *planner) pieces(t *track, r *region, early []block) ([]piece, error) {
 		return nil, nil // nothing tells the times of the early ones
 	}
 	p.setTimes(t, out, nearly)
+	if t.sound.length == nil {
+		guessLengths(out)
+	}
 	return out, nil
+}
+
+// longestGuess is the most that a frame is believed to last because none
+// follows before, in ns.
+const longestGuess = 1e9
+
+// guessLengths gives frames of which nothing says how long they last, such as
+// those of an encrypted track, the time until the next begins; those of one
+// block share it, and the last lasts as long as the one before.
+func guessLengths(pieces []piece) {
+	var share int64
+	for i := 0; i < len(pieces); {
+		next := i + 1
+		for next < len(pieces) && !pieces[next].leads {
+			next++
+		}
+		if next < len(pieces) {
+			share = max(0, pieces[next].at-pieces[i].at) / int64(next-i)
+		}
+		for n := range pieces[i:next] {
+			if q := &pieces[i+n]; q.long == 0 {
+				q.at, q.long = pieces[i].at+int64(n)*share, min(share, longestGuess)
+			}
+		}
+		i = next
+	}
 }
 
 // setLengths finds how long each frame lasts.
@@ -94,7 +123,7 @@ func nsToSamples(ns, rate int64) int64 {
 // far as no block contradicts them. The first early pieces have no time of
 // their own: they end where the next begins.
 func (p *planner) setTimes(t *track, pieces []piece, early int) {
-	for early < len(pieces)-1 && pieces[early].long == 0 { // such as the first of Vorbis
+	for t.sound.length != nil && early < len(pieces)-1 && pieces[early].long == 0 { // such as the first of Vorbis
 		early++
 	}
 	var sum int64 // of lengths, from pieces[early] on
