@@ -53,12 +53,15 @@ type Client struct {
 	Variant string
 	// AllowPrivate lets a manifest from a public address name resources on
 	// private networks and this machine. One that comes from there may anyway.
+	// Addresses are looked at when they are dialled; with an HTTP of one's own, or
+	// over a proxy, only before, by name.
 	AllowPrivate bool
 	// Growing says that resources may grow while they are read: a larger size
 	// or a newer validator is no change.
 	Growing bool
 
-	pace pace // of retries; the zero value is defaultPace
+	pace    pace // of retries; the zero value is defaultPace
+	network network
 
 	once   sync.Once
 	shared *web            // of all HTTP resources; made at the first use
@@ -94,10 +97,10 @@ func (c *Client) web() *web {
 		if c.HTTP != nil {
 			over = *c.HTTP
 		} else {
-			c.pool = newTransport(c.Parallel)
+			c.pool = newTransport(c.Parallel, c.network)
 			over.Transport = c.pool
 		}
-		c.shared = newWeb(over, idle, p, c.Observer, c.Growing)
+		c.shared = newWeb(over, idle, p, c.Observer, c.Growing, c.network)
 	})
 	return c.shared
 }
@@ -128,7 +131,7 @@ func (c *Client) open(ctx context.Context, name string) (*Resource, error) {
 	r := &Resource{
 		client:  c,
 		window:  w,
-		sources: &sources{client: c, origin: name, secrets: s, window: w, open: make(map[string]seek.Source)},
+		sources: &sources{client: c, origin: name, source: source, secrets: s, window: w, open: make(map[string]seek.Source)},
 		clips:   make(map[*Clip]struct{}),
 	}
 	r.Media, err = c.recognise(ctx, name, w, formats.Env{Limits: limits, Opener: r.sources, Growing: c.Growing, Variant: c.Variant})

@@ -21,7 +21,7 @@ type httpSource struct {
 	web     *web
 	origin  *url.URL // as it was opened, without user information
 	secrets secrets
-	// barPrivate bars redirects to private addresses.
+	// barPrivate bars connections and redirects to private addresses.
 	barPrivate bool
 
 	mu       sync.Mutex
@@ -30,13 +30,14 @@ type httpSource struct {
 	version  version    // of the first answer; the size may be learnt later
 	ranged   bool       // a range was answered by a range
 	noIfPart bool       // the server misreads If-Range: it is not sent
+	peer     peer       // where the first answer came from
 }
 
 var _ seek.Source = (*httpSource)(nil)
 
 // newHTTPSource returns the Source of uri. Its requests carry what s lets their
-// hosts see, and the user information of uri. BarPrivate bars redirects to
-// private addresses.
+// hosts see, and the user information of uri. BarPrivate bars connections and
+// redirects to private addresses.
 func (w *web) newHTTPSource(uri string, s secrets, barPrivate bool) (*httpSource, error) {
 	u, err := parseURL(uri)
 	if err != nil { // its text repeats the URI
@@ -67,6 +68,7 @@ func (s *httpSource) Open(ctx context.Context, r seek.Request) (*seek.Body, erro
 		r.Length = info.Size - r.Offset
 	}
 	ctx, x := s.web.begin(ctx, redacted(s.origin), r)
+	x.barred = s.barPrivate
 	a, err := s.ask(ctx, x, r.Range)
 	if err != nil {
 		x.end(err)
@@ -122,7 +124,7 @@ func (s *httpSource) ask(ctx context.Context, x *exchange, r seek.Range) (*answe
 			resp.Body.Close()
 			return nil, err
 		}
-		s.arrived(at)
+		s.arrived(at, x)
 		x.answered(resp.Status, a.size)
 		return a, nil
 	}
@@ -162,15 +164,28 @@ func (s *httpSource) forget(target *url.URL) {
 }
 
 // arrived remembers where a useful answer came from.
-func (s *httpSource) arrived(at *url.URL) {
+func (s *httpSource) arrived(at *url.URL, x *exchange) {
+	x.mu.Lock()
+	from := x.peer
+	x.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.peer == unknownPeer {
+		s.peer = from
+	}
 	switch {
 	case *at == *s.origin:
 		s.target = nil
 	case s.target == nil || *s.target != *at:
 		s.target = at
 	}
+}
+
+// reachedAt returns what kind of address the first answer came from.
+func (s *httpSource) reachedAt() peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer
 }
 
 // misread reports, once, whether a server that does serve ranges sent the whole
@@ -192,6 +207,9 @@ func (s *httpSource) failed(ctx context.Context, at *url.URL, r seek.Range, err 
 	}
 	if _, ok := err.(*StatusError); ok {
 		return err
+	}
+	if errors.Is(err, errPrivate) {
+		return &StatusError{URL: redacted(at), Range: r, Err: seek.ErrForbidden, Cause: errPrivate}
 	}
 	return &StatusError{URL: redacted(at), Range: r, Err: seek.ErrUnavailable, Cause: bare(err)}
 }

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"net/http/httptrace"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,11 +24,24 @@ type exchange struct {
 	request  seek.Request
 	bytes    atomic.Int64
 
-	mu    sync.Mutex
-	size  int64
-	why   error // why the next attempt is made
-	ended bool
+	mu     sync.Mutex
+	size   int64
+	why    error // why the next attempt is made
+	ended  bool
+	barred bool // it must not reach private addresses
+	direct bool // the connection in use leads to the host itself, as far as is known
+	peer   peer
+	stop   func() // ends the HTTP request in hand
 }
+
+// peer is what kind of address a host was reached at.
+type peer int
+
+const (
+	unknownPeer peer = iota
+	publicPeer
+	privatePeer
+)
 
 type exchangeKey struct{}
 
@@ -35,10 +50,64 @@ func (w *web) begin(ctx context.Context, name string, r seek.Request) (context.C
 	x := &exchange{ctx: ctx, observer: w.observer, id: w.ids.Add(1), name: name, request: r, size: -1}
 	x.emit(seek.Event{Kind: seek.Started})
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
-	if x.observer != nil {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: x.connected})
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		x.reached(info.Conn.RemoteAddr(), w.network)
+		x.connected(info)
+	}}), x
+}
+
+// routed notes whether the next connection leads to the host itself or to a
+// proxy, of which the address says nothing.
+func (x *exchange) routed(direct bool) {
+	if x != nil {
+		x.mu.Lock()
+		x.direct = direct
+		x.mu.Unlock()
 	}
-	return ctx, x
+}
+
+// stoppedBy notes what ends the HTTP request in hand.
+func (x *exchange) stoppedBy(stop func()) {
+	if x != nil {
+		x.mu.Lock()
+		x.stop = stop
+		x.mu.Unlock()
+	}
+}
+
+// mayReach reports whether an address may be connected to.
+func (x *exchange) mayReach(private bool) bool {
+	if x == nil {
+		return true
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return !private || !x.barred || !x.direct
+}
+
+// reached notes where a connection leads, and ends the request where it must not
+// lead there: one that is used again may have been made for somebody who may.
+func (x *exchange) reached(address net.Addr, n network) {
+	at, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		return
+	}
+	private := n.privateAddress(at.Addr())
+	if !x.mayReach(private) {
+		x.mu.Lock()
+		stop := x.stop
+		x.mu.Unlock()
+		stop()
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch x.peer = unknownPeer; {
+	case x.direct && private:
+		x.peer = privatePeer
+	case x.direct:
+		x.peer = publicPeer
+	}
 }
 
 // exchangeOf returns the exchange that an HTTP request belongs to.
@@ -98,6 +167,16 @@ func (x *exchange) because(err error) {
 		x.mu.Lock()
 		x.why = err
 		x.mu.Unlock()
+	}
+}
+
+// waiting says that the next attempt is put off, as the answer has asked for.
+func (x *exchange) waiting(d time.Duration) {
+	if x != nil {
+		x.mu.Lock()
+		why := x.why
+		x.mu.Unlock()
+		x.emit(seek.Event{Kind: seek.Waiting, Wait: d, Err: why})
 	}
 }
 

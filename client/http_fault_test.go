@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -327,5 +328,34 @@ func TestCancelledWhileReading(t *testing.T) {
 	}
 	if n := server.Stats().Requests; n != 1 {
 		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// TestWaitingIsTold: an observer is told how long an answer puts the next attempt
+// off, and by what.
+func TestWaitingIsTold(t *testing.T) {
+	server := serve(t, tagged(medium(100), "1"))
+	server.Fault(func(n int, _ *http.Request) (f faultserver.Fault) {
+		if n == 0 {
+			f = faultserver.Fault{Status: 503, Header: map[string]string{"Retry-After": "30"}}
+		}
+		return f
+	})
+	var mu sync.Mutex
+	var told []seek.Event
+	c := &client.Client{Observer: seek.ObserverFunc(func(_ context.Context, e seek.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Kind == seek.Waiting || e.Kind == seek.Retried {
+			told = append(told, e)
+		}
+	})}
+	c.Hurry() // to wait for 5 ms at most
+	defer c.CloseIdleConnections()
+	wantBytes(t, sourceOf(t, c, server.URL+"/m.fake"), span(0, 100), medium(100))
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) != 2 || told[0].Kind != seek.Waiting || told[0].Wait < 5*time.Millisecond || told[0].Err == nil || told[1].Kind != seek.Retried {
+		t.Errorf("told of %+v", told)
 	}
 }

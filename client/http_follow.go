@@ -123,8 +123,8 @@ func (s *httpSource) barred(ctx context.Context, from, to *url.URL) string {
 		return "it redirects to no host"
 	case from.Scheme == "https" && to.Scheme == "http" && s.secrets.inPlay(from):
 		return "it redirects from https to http, which is not followed where credentials were given"
-	case s.barPrivate && private(ctx, to.Hostname()):
-		return "it redirects to a private network, from where a public address must not lead"
+	case s.barPrivate && s.web.network.isPrivate(ctx, to.Hostname()):
+		return "it redirects to a private network, to where a public address must not lead; open that by itself, or allow it (--allow-private)"
 	}
 	return ""
 }

@@ -80,6 +80,7 @@ type web struct {
 	pace     pace
 	observer seek.Observer
 	growing  bool
+	network  network
 	ids      atomic.Uint64
 
 	mu       sync.Mutex
@@ -87,8 +88,8 @@ type web struct {
 }
 
 // newWeb returns a web over a copy of c.
-func newWeb(c http.Client, idle time.Duration, p pace, o seek.Observer, growing bool) *web {
-	w := &web{redirect: c.CheckRedirect, pace: p, observer: o, growing: growing, noSuffix: make(map[string]bool)}
+func newWeb(c http.Client, idle time.Duration, p pace, o seek.Observer, growing bool, n network) *web {
+	w := &web{redirect: c.CheckRedirect, pace: p, observer: o, growing: growing, network: n, noSuffix: make(map[string]bool)}
 	next := c.Transport
 	if next == nil {
 		next = http.DefaultTransport
@@ -98,10 +99,16 @@ func newWeb(c http.Client, idle time.Duration, p pace, o seek.Observer, growing 
 	// for one host is not sent to another.
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	w.client = &retryablehttp.Client{
-		HTTPClient:   &c,
-		RetryMax:     maxRetries,
-		CheckRetry:   w.checkRetry,
-		Backoff:      func(_, _ time.Duration, n int, resp *http.Response) time.Duration { return p.wait(n, resp) },
+		HTTPClient: &c,
+		RetryMax:   maxRetries,
+		CheckRetry: w.checkRetry,
+		Backoff: func(_, _ time.Duration, n int, resp *http.Response) time.Duration {
+			d := p.wait(n, resp)
+			if resp != nil && resp.Header.Get("Retry-After") != "" {
+				exchangeOf(resp.Request.Context()).waiting(d)
+			}
+			return d
+		},
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 		PrepareRetry: func(req *http.Request) error {
 			exchangeOf(req.Context()).retried()
@@ -142,7 +149,7 @@ func passing(err error) bool {
 	var cert *tls.CertificateVerificationError
 	var dns *net.DNSError
 	switch {
-	case errors.As(err, &cert):
+	case errors.As(err, &cert), errors.Is(err, errPrivate), errors.Is(err, http.ErrSchemeMismatch):
 		return false
 	case errors.As(err, &dns):
 		return !dns.IsNotFound

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -20,11 +20,16 @@ const (
 )
 
 // newTransport returns the transport of a Client that was given none: as the
-// standard one, with an idle connection kept for each range at a time.
-func newTransport(parallel int) *http.Transport {
+// standard one, with an idle connection kept for each range at a time, and with
+// an eye on the addresses that it connects to.
+func newTransport(parallel int, n network) *http.Transport {
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		Proxy: func(req *http.Request) (*url.URL, error) {
+			proxy, err := http.ProxyFromEnvironment(req)
+			exchangeOf(req.Context()).routed(proxy == nil)
+			return proxy, err
+		},
+		DialContext:           n.dialer().DialContext,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConns:          100,
 		MaxIdleConnsPerHost:   max(parallel, 4) + 2, // head and tail of the next medium, too
@@ -54,8 +59,14 @@ var _ http.RoundTripper = (*watch)(nil)
 func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(w.idle, func() { cancel(errIdle) })
+	x := exchangeOf(ctx)
+	x.stoppedBy(func() { cancel(errPrivate) })
 	resp, err := w.next.RoundTrip(req.WithContext(ctx))
 	timer.Stop()
+	if err == nil && context.Cause(ctx) == errPrivate { // it was sent over a connection that was there already
+		resp.Body.Close()
+		err = errPrivate
+	}
 	if err != nil {
 		if context.Cause(ctx) == errIdle {
 			err = errIdle
@@ -66,7 +77,7 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	if _, err := req.URL.Parse(resp.Header.Get("Location")); err != nil {
 		resp.Header.Del("Location") // else http.Client makes an error that quotes all of it
 	}
-	resp.Body = &watchedBody{body: resp.Body, ctx: ctx, cancel: cancel, timer: timer, idle: w.idle, counts: exchangeOf(ctx)}
+	resp.Body = &watchedBody{body: resp.Body, ctx: ctx, cancel: cancel, timer: timer, idle: w.idle, counts: x}
 	return resp, nil
 }
 

@@ -162,7 +162,7 @@ func TestHandshakeTrips(t *testing.T) {
 
 // What is remembered of hosts is bounded.
 func TestManyHosts(t *testing.T) {
-	w := newWeb(http.Client{}, time.Second, defaultPace, nil, false)
+	w := newWeb(http.Client{}, time.Second, defaultPace, nil, false, network{})
 	for i := range 3 * maxHosts {
 		host := strings.Repeat("h", i)
 		w.refuseSuffix(host)
@@ -175,7 +175,7 @@ func TestManyHosts(t *testing.T) {
 // A server of a Client of its own keeps a connection for each range at a time.
 func TestTransport(t *testing.T) {
 	for _, tt := range []struct{ parallel, least int }{{0, 4}, {2, 4}, {16, 16}} {
-		tr := newTransport(tt.parallel)
+		tr := newTransport(tt.parallel, network{})
 		if tr.MaxIdleConnsPerHost < tt.least || !tr.ForceAttemptHTTP2 {
 			t.Errorf("parallel %d: %d idle connections for each host", tt.parallel, tr.MaxIdleConnsPerHost)
 		}

@@ -73,6 +73,7 @@ func (c *Client) openSource(ctx context.Context, name string, s secrets, barPriv
 type sources struct {
 	client  *Client
 	origin  string // as the Resource was opened
+	source  seek.Source
 	secrets secrets
 	window  *seek.Window // of the Resource itself
 
@@ -139,6 +140,11 @@ func (s *sources) barPrivate(ctx context.Context) bool {
 	if s.client.AllowPrivate || !isWeb(s.kind(s.origin)) {
 		return false
 	}
+	if h, ok := s.source.(*httpSource); ok { // what it resolves to now may be something else
+		if at := h.reachedAt(); at != unknownPeer {
+			return at == publicPeer
+		}
+	}
 	return !s.isPrivate(ctx, s.origin) && !s.isPrivate(ctx, s.window.Info().Name)
 }
 
@@ -161,7 +167,7 @@ func (s *sources) isPrivate(ctx context.Context, uri string) bool {
 	if known {
 		return is
 	}
-	is = private(ctx, u.Hostname())
+	is = s.client.network.isPrivate(ctx, u.Hostname())
 	if ctx.Err() != nil {
 		return is
 	}
@@ -183,7 +189,7 @@ func (s *sources) mayName(ctx context.Context, name string) error {
 	switch {
 	case isWeb(to):
 		if !s.home(name) && s.isPrivate(ctx, name) && s.barPrivate(ctx) {
-			return fmt.Errorf("%w: %s must not lead to %s, which is on a private network; open that by itself, or allow it", seek.ErrForbidden, Redact(s.origin), Redact(name))
+			return fmt.Errorf("%w: %s must not lead to %s, which is on a private network; open that by itself, or allow it (--allow-private)", seek.ErrForbidden, Redact(s.origin), Redact(name))
 		}
 		return nil
 	case to != from:

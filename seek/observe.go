@@ -17,20 +17,24 @@ const (
 	Answered                   // the source has answered: the body begins
 	Retried                    // it is sent again: Err says what failed or broke off, nil is a redirect
 	Ended                      // the body was read to its end, closed, or broke off (Err)
+	// Waiting comes before Retried where an answer asks to be left alone: the next
+	// attempt is put off by Wait. Err says what the answer was.
+	Waiting
 )
 
 // Event is something a Source did.
 type Event struct {
 	Kind     EventKind
 	Time     time.Time
-	ID       uint64  // the same for all events of one request, unique among all that an Observer is told of
-	Name     string  // the resource, without credentials and query values
-	Request  Request // what was asked
-	Size     int64   // of the whole resource, from Answered on; -1 unknown
-	Bytes    int64   // body bytes received so far, over all tries
-	Reused   bool    // Connected: over a connection that was already open
-	NewTrips int     // Connected: round trips that setting the connection up took
-	Status   string  // Answered: the protocol's status, such as "206 Partial Content"
+	ID       uint64        // the same for all events of one request, unique among all that an Observer is told of
+	Name     string        // the resource, without credentials and query values
+	Request  Request       // what was asked
+	Size     int64         // of the whole resource, from Answered on; -1 unknown
+	Bytes    int64         // body bytes received so far, over all tries
+	Reused   bool          // Connected: over a connection that was already open
+	Wait     time.Duration // Waiting: how long
+	NewTrips int           // Connected: round trips that setting the connection up took
+	Status   string        // Answered: the protocol's status, such as "206 Partial Content"
 	Err      error
 }
 

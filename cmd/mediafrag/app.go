@@ -22,6 +22,7 @@ type app struct {
 	newClient      func() *client.Client
 
 	flags flags
+	quiet bool     // nothing but errors and warnings on stderr
 	args  []string // as given, for what must not be shown of them
 }
 

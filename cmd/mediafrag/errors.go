@@ -1,10 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"strings"
+	"syscall"
 
 	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/formats"
@@ -115,10 +120,34 @@ func (f *failure) apply(err error) {
 			f.Kind = "io" // there was no answer to have a status
 		}
 		if !strings.Contains(f.Message, "; ") {
-			f.Message += "; " + r.try
+			f.Message += "; " + cmp.Or(unreachable(err), r.try)
 		}
 		return
 	}
+}
+
+// unreachable says what to try where there was no answer at all, "" where there
+// was one or nothing better is known than to try again.
+func unreachable(err error) string {
+	var answer *client.StatusError
+	if errors.As(err, &answer) && answer.Status != 0 {
+		return ""
+	}
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &dns):
+		return "check the host's name, and that this machine is on the network"
+	case errors.As(err, &cert):
+		return "check the host's name and this machine's clock; a certificate of one's own is to be installed on this machine"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "check whether the address should begin with http:// or https://"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "check the host's name and port: nothing listens there"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "check the network between this machine and the host"
+	}
+	return ""
 }
 
 // remote reports whether a failure is about a resource over the network.

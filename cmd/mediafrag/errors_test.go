@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -108,4 +113,74 @@ func TestNoteHidesSecrets(t *testing.T) {
 	if got, want := b.String(), "warning: http://host/x?y= and http://other/y?sig=&key=\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// TestUnreachable: where a host gave no answer the failure says what to look at;
+// to try again later helps only where there was one.
+func TestUnreachable(t *testing.T) {
+	refused := httptest.NewServer(http.NotFoundHandler())
+	refused.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	dns := &net.DNSError{Err: "no such host", Name: "host.invalid", IsNotFound: true}
+	for _, test := range []struct {
+		name, host string
+		err        error // instead of asking
+		want       string
+	}{
+		{"nothing listens", refused.URL, nil, "host's name and port"},
+		{"no such name", "", dns, "host's name, and"},
+		{"a certificate that nobody knows", secure.URL, nil, "certificate"},
+		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), nil, "http:// or https://"},
+		{"no byte for long", "", errors.New("no byte within the idle timeout"), "later"},
+	} {
+		err := test.err
+		if err == nil {
+			_, err = http.Get(test.host)
+		}
+		answer := &client.StatusError{URL: "http://host/x", Err: seek.ErrUnavailable, Cause: err}
+		f := diagnose(t.Context(), (&target{uri: "http://host/x"}).about(answer))
+		if f.status != exitServer || !strings.Contains(f.Message, test.want) {
+			t.Errorf("%s: exit status %d, %q; want %q", test.name, f.status, f.Message, test.want)
+		}
+		if test.want != "later" && strings.Contains(f.Message, "later") {
+			t.Errorf("%s: %q sends one away", test.name, f.Message)
+		}
+	}
+	f := diagnose(t.Context(), (&target{uri: "http://host/x"}).about(&client.StatusError{Status: 503, Err: seek.ErrUnavailable, Cause: dns}))
+	if !strings.Contains(f.Message, "later") {
+		t.Errorf("an answer: %q", f.Message)
+	}
+}
+
+// TestAllowPrivate: a playlist from the public network leads to this machine only
+// where that is allowed.
+func TestAllowPrivate(t *testing.T) {
+	server := newTestServer(t)
+	list := "#EXTM3U\n#EXT-X-TARGETDURATION:11\n#EXTINF:9.98458,\n" + server.URL + "/hls/fileSequence0.aac\n#EXT-X-ENDLIST\n"
+	public := func() *client.Client { return &client.Client{HTTP: &http.Client{Transport: publicHost(list)}} }
+	args := []string{"get", "http://public.test/list.m3u8#t=1,2", "-o", filepath.Join(t.TempDir(), "x.aac")}
+	r := commandWith(t, &app{newClient: public}, args...)
+	if r.status != exitServer || !strings.Contains(r.stderr, "--allow-private") {
+		t.Errorf("exit status %d, %q", r.status, r.stderr)
+	}
+	if r := commandWith(t, &app{newClient: public}, append(args, "--allow-private")...); r.status != exitDone {
+		t.Errorf("allowed: exit status %d, %q", r.status, r.stderr)
+	}
+}
+
+// publicHost is the playlist of public.test; all other hosts are as they are.
+type publicHost string
+
+func (p publicHost) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host != "public.test" {
+		return http.DefaultTransport.RoundTrip(req)
+	}
+	w := httptest.NewRecorder()
+	io.WriteString(w, string(p))
+	return w.Result(), nil
 }

@@ -41,6 +41,7 @@ leaves nothing behind.`,
 			if cmd.Flags().Changed("output") && f.output == "" {
 				return usagef("-o is empty; leave it out, or name a file")
 			}
+			a.quiet = f.quiet
 			t, err := a.target(args[0])
 			if err != nil {
 				return err
@@ -57,7 +58,7 @@ leaves nothing behind.`,
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "the `FILE` to write; '-' is standard output, FOLDER/ a package where the medium is one, FILE.m3u8 a playlist that points at the origin")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that is there already")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no line about success")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no line about success and none about waiting")
 	cmd.Flags().BoolVar(&f.whole, "whole", false, "allow a URI without a valid fragment: fetch everything")
 	return cmd
 }

@@ -28,8 +28,9 @@ func (a *app) open(ctx context.Context, t *target) (*job, error) {
 	j.client.Header = a.flags.header
 	j.client.Parallel = a.flags.parallel
 	j.client.Variant = a.flags.variant
+	j.client.AllowPrivate = a.flags.private
 	j.client.IdleTimeout = a.flags.timeout
-	j.client.Observer = seek.Observers(j.totals, a.tracer())
+	j.client.Observer = seek.Observers(j.totals, a.tracer(), a.waits())
 	var err error
 	if j.resource, err = j.client.Open(ctx, t.resource); err != nil {
 		j.client.CloseIdleConnections()

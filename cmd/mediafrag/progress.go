@@ -34,6 +34,22 @@ func (a *app) bar(size int64, quiet bool) (bytes func(n int), done func()) {
 	return func(n int) { _ = b.Add(n) }, func() { _ = b.Exit(); _ = b.Clear() }
 }
 
+// longWait is how long a wait is before it is told of: it would look like a
+// program that hangs.
+const longWait = 2 * time.Second
+
+// waits is an Observer that tells of long waits that a server has asked for.
+func (a *app) waits() seek.Observer {
+	if a.quiet {
+		return nil
+	}
+	return seek.ObserverFunc(func(_ context.Context, e seek.Event) {
+		if e.Kind == seek.Waiting && e.Wait >= longWait {
+			a.note("waiting for %v: %s answers %v", e.Wait.Round(time.Second), e.Name, e.Err)
+		}
+	})
+}
+
 // tracer is an Observer that prints a line for each request, nil without
 // --verbose.
 func (a *app) tracer() seek.Observer {

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // TestProgress: a bar on a terminal, nothing of it elsewhere.
@@ -34,6 +37,28 @@ func TestProgress(t *testing.T) {
 				t.Errorf("a bar was drawn: %v, want %v: %q", got, test.want, r.stderr)
 			}
 		})
+	}
+}
+
+// TestWaits: a long wait that a server has asked for is told of, unless --quiet.
+func TestWaits(t *testing.T) {
+	for _, test := range []struct {
+		wait  time.Duration
+		quiet bool
+		want  string
+	}{
+		{30 * time.Second, false, "waiting for 30s: http://host/x answers 503 Service Unavailable\n"},
+		{time.Second / 2, false, ""},
+		{30 * time.Second, true, ""},
+	} {
+		var stderr bytes.Buffer
+		a := &app{stderr: &stderr, quiet: test.quiet}
+		seek.Observers(a.waits()).Observe(t.Context(), seek.Event{
+			Kind: seek.Waiting, Name: "http://host/x", Wait: test.wait, Err: errors.New("503 Service Unavailable"),
+		})
+		if stderr.String() != test.want {
+			t.Errorf("%v, quiet %v: %q, want %q", test.wait, test.quiet, stderr.String(), test.want)
+		}
 	}
 }
 
