@@ -48,6 +48,7 @@ type fragmentForm struct {
 	endless   bool // the last mdat has size 0
 	secondHdr bool // another moov behind the first
 	gap       int  // seconds that the times jump in the middle
+	late      int  // seconds at which the times begin
 }
 
 // piece is a fragment while the file is written.
@@ -111,7 +112,7 @@ func (f *fragmentedFile) build() []byte {
 func (f *fragmentedFile) deal() []*testFragment {
 	var out []*testFragment
 	for second := uint32(0); ; second++ {
-		start := second
+		start := second + uint32(f.form.late)
 		if first := f.tracks[0]; f.form.gap > 0 && second >= uint32(len(first.sizes)/2)*first.durations[0]/first.timescale {
 			start += uint32(f.form.gap)
 		}
@@ -309,7 +310,7 @@ func (f *fragmentedFile) traf(t *testTrack, from, to, moof, data, ended int) []b
 	}
 	boxes := [][]byte{mkbox("tfhd", u32(flags, t.id), fields)}
 	if !f.form.untimed {
-		var decode uint64
+		decode := uint64(f.form.late) * uint64(t.timescale)
 		for _, d := range t.durations[:from] {
 			decode += uint64(d)
 		}

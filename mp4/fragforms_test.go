@@ -407,3 +407,23 @@ func TestFragmentCost(t *testing.T) {
 		})
 	}
 }
+
+// TestBeforeTheMedia cuts an interval that begins before the media: they begin
+// as much later in the clip.
+func TestBeforeTheMedia(t *testing.T) {
+	f := &fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: flatIndex, form: fragmentForm{late: 2}}
+	data := f.build()
+	for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
+		sel := between(1.25, 4)
+		sel.Layout = layout
+		_, clip := clipOf(t, openBuilt(t, data), sel)
+		if len(clip) != 2 {
+			t.Fatalf("%s: %d tracks, want 2", layout, len(clip))
+		}
+		for _, track := range clip {
+			if got := track.samples[0].time; math.Abs(got-0.75) > 2e-3 {
+				t.Errorf("%s: track %d begins at %g, want 0.75", layout, track.id, got)
+			}
+		}
+	}
+}

@@ -250,7 +250,7 @@ func (c *clip) edits(cut *cut) []edit {
 		}
 	}
 	for _, p := range cut.pieces {
-		p = cut.fromFirstPicture(p)
+		p = cut.fromFirstPicture(cut.fromFirstSample(p))
 		add(edit{duration: p.start.Sub(zero).Round(c.timescale) - at, mediaTime: -1, rate: 1})
 		e := edit{rate: 1, mediaTime: c.mediaTime(cut, p)}
 		if p.still {
@@ -262,6 +262,20 @@ func (c *clip) edits(cut *cut) []edit {
 		add(e)
 	}
 	return out
+}
+
+// fromFirstSample returns a piece that begins with its first sample, where the
+// media begins later than the piece: nothing is presented until then.
+func (c *cut) fromFirstSample(p piece) piece {
+	if p.still || p.samples.from >= p.samples.to || c.holed && p.samples.from >= c.behind {
+		return p
+	}
+	first, _, _ := c.track.tables.span(p.samples)
+	if first *= c.refine; first > p.from && first < p.to {
+		p.start = p.start.Add(fragment.Ticks(first-p.from, c.timescale()))
+		p.from = first
+	}
+	return p
 }
 
 // fromFirstPicture returns a piece of pictures that begins with the first one
