@@ -213,3 +213,14 @@ func (m made) starts(t *testing.T, n int, original, got oracle.Sound, i interval
 		t.Errorf("sound %d begins at sample %d of the clip, want %s", n, got.First, fmt.Sprintf("%.1f", want))
 	}
 }
+
+// TestPictureUnderWay cuts a file of sync samples in the middle of a picture:
+// the one that is on screen then is in the clip, and demuxers give it out.
+func TestPictureUnderWay(t *testing.T) {
+	m := made{name: "intra", ext: "mov", args: args(picture25, s("-c:v", "mjpeg", "-q:v", "20"))}
+	path := m.path(t)
+	_, clip := mustOpen(t, path).cut(t, between(5.51, 6.03))
+	if err := oracle.SamePackets(t, path, clip, 5.51, 6.03); err != nil {
+		t.Error(err)
+	}
+}

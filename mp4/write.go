@@ -294,7 +294,7 @@ func (c *cut) fromFirstPicture(p piece) piece {
 		return p // the first one is among what was not read
 	}
 	first := at * c.refine
-	if first > p.from && !tables.all && tables.isSync(sample) {
+	if first > p.from && tables.isSync(sample) {
 		first--
 	}
 	if first > p.from && first < p.to {
