@@ -144,6 +144,24 @@ func TestChained(t *testing.T) {
 	}
 }
 
+// TestMixedChain: links with other kinds of streams than the first give theirs,
+// unless tracks were chosen; where no link has any, that is an error.
+func TestMixedChain(t *testing.T) {
+	pictures := mustOpen(t, "testdata/vp8.ogv").Info().Duration
+	chain := append(mustRead(t, "testdata/vp8.ogv"), mustRead(t, "testdata/vorbis.ogg")...)
+	o := mustOpenBytes(t, chain)
+	sel := formats.Selection{Interval: fragment.Between(pictures.Add(fragment.FromSeconds(0.25)), pictures.Add(fragment.FromSeconds(0.75)))}
+	_, clip := o.cut(t, sel)
+	_, want := mustOpen(t, "testdata/vorbis.ogg").cut(t, between(0.25, 0.75))
+	if !bytes.Equal(mustRead(t, clip), mustRead(t, want)) {
+		t.Error("the clip is not that of the second link alone")
+	}
+	sel.Tracks = []string{o.Info().Tracks[0].ID}
+	if _, err := o.Plan(t.Context(), sel); !errors.Is(err, formats.ErrNothing) {
+		t.Errorf("pictures where there is sound alone: %v", err)
+	}
+}
+
 // TestChainRounds: the end of each link is found in few rounds.
 func TestChainRounds(t *testing.T) {
 	tools.Need(t, "ffmpeg", "opusenc")

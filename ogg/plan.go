@@ -160,7 +160,7 @@ func (c *cutting) layTail(z *zone, from, to int64) {
 
 // state says what the clip presents and covers.
 func (c *cutting) state(out *clip) {
-	var from, to, shown, until fragment.Time
+	from, to, shown, until := c.a, c.b, c.a, c.b // of text alone
 	first := true
 	for _, k := range c.carried {
 		if k.empty || k.s.text() {

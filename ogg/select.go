@@ -43,7 +43,12 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 		if err != nil {
 			return nil, err
 		}
-		join(p, part, begin.Sub(l.begin))
+		if part != nil {
+			join(p, part, begin.Sub(l.begin))
+		}
+	}
+	if len(p.Parts) == 0 {
+		return nil, formats.ErrNothing
 	}
 	return p, nil
 }
@@ -67,13 +72,15 @@ func clamp(i fragment.Interval, links []*link, complete bool) (fragment.Interval
 }
 
 // planLink resolves what a link gives: [from, to) on its own timeline, which
-// begins at 0.
+// begins at 0. Tracks are those of the first link; of later ones it takes all
+// streams, or where some were named, those of their kinds. It returns nil where
+// the link has nothing there.
 func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, tracks []formats.Track, from, to fragment.Time, number int, resource *seek.Info) (*clip, error) {
 	c := &cutting{w: m.window, l: l, a: from.Add(l.begin), b: to.Add(l.begin), original: s.Timeline == formats.Original}
 	for _, t := range l.streams {
 		if slices.ContainsFunc(tracks, func(k formats.Track) bool {
 			return number == 0 && k.ID == t.track.ID || number > 0 && k.Kind == t.track.Kind
-		}) {
+		}) || number > 0 && len(s.Tracks) == 0 {
 			c.streams = append(c.streams, t)
 		}
 	}
@@ -83,10 +90,28 @@ func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, trac
 	if err := c.resolve(ctx); err != nil {
 		return nil, err
 	}
+	if !c.carries() {
+		return nil, nil
+	}
 	if s.Form == formats.Verbatim {
 		return c.verbatim(resource), nil
 	}
 	return c.assemble(resource), nil
+}
+
+// carries reports whether a packet is carried that is not text, or whether all
+// that is selected is text.
+func (c *cutting) carries() bool {
+	text := 0
+	for _, k := range c.carried {
+		switch {
+		case k.s.text():
+			text++
+		case !k.empty:
+			return true
+		}
+	}
+	return text > 0 && text == len(c.carried)
 }
 
 // wholly is a link as it is: one that lies within the interval.
