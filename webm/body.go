@@ -82,19 +82,42 @@ func (p *planner) separate(c cluster, frames []frame) (alone []byte, rest []fram
 	if fits {
 		return nil, frames, nil
 	}
+	if alone, err = ownClusters(frames); err != nil {
+		return nil, nil, err
+	}
+	return alone, nil, nil
+}
+
+// ownClusters writes frames in clusters of their own.
+func ownClusters(frames []frame) (out []byte, err error) {
 	for len(frames) > 0 {
 		n := 1
 		for n < len(frames) && frames[n].ts-frames[0].ts < math.MaxInt16 {
 			n++
 		}
-		body := appendUint(nil, idTimestamp, uint64(max(0, frames[0].ts)))
-		if body, err = appendFrames(body, frames[:n], max(0, frames[0].ts)); err != nil {
-			return nil, nil, err
+		stamp := max(0, frames[0].ts)
+		body, err := appendFrames(appendUint(nil, idTimestamp, uint64(stamp)), frames[:n], stamp)
+		if err != nil {
+			return nil, err
 		}
-		alone = appendElement(alone, idCluster, body)
+		out = appendElement(out, idCluster, body)
 		frames = frames[n:]
 	}
-	return alone, nil, nil
+	return out, nil
+}
+
+// closing writes the frames that end a cluster. Those that are too late for it,
+// such as the last of a block of many frames, follow in clusters of their own.
+func closing(frames []frame, stamp int64) (inside, behind []byte, err error) {
+	n := 0
+	for n < len(frames) && frames[n].ts-stamp <= math.MaxInt16 {
+		n++
+	}
+	if inside, err = appendFrames(nil, frames[:n], stamp); err != nil {
+		return nil, nil, err
+	}
+	behind, err = ownClusters(frames[n:])
+	return inside, behind, err
 }
 
 // clusterShift is how many ticks clusters move: as much as the track that moves
@@ -145,19 +168,19 @@ func (p *planner) single(b *clipBody, c cluster, lead, tail []frame) error {
 		return err
 	}
 	stamp := p.stamp(c, lead)
-	closing, err := appendFrames(nil, tail, stamp)
+	last, behind, err := closing(tail, stamp)
 	if err != nil {
 		return err
 	}
 	size := p.endOff - p.startOff
-	literal, err := p.beginCluster(stamp, lead, size+int64(len(closing)))
+	literal, err := p.beginCluster(stamp, lead, size+int64(len(last)))
 	if err != nil {
 		return err
 	}
 	b.cue(p, p.firstTick(stamp), int64(len(alone)))
 	b.add(seek.Literal(append(alone, literal...), "first cluster"))
 	b.add(p.mediaPart(p.startOff, p.endOff, &Within{c.timestamp, stamp, size}))
-	b.add(seek.Literal(closing, "last blocks"))
+	b.add(seek.Literal(append(last, behind...), "last blocks"))
 	return nil
 }
 
@@ -184,12 +207,12 @@ func (p *planner) several(b *clipBody, first, last cluster, lead, tail []frame) 
 	}
 
 	stamp = p.stamp(last, nil)
-	closing, err := appendFrames(nil, tail, stamp)
+	end, behind, err := closing(tail, stamp)
 	if err != nil {
 		return err
 	}
 	size := p.endOff - last.first
-	if literal, err = p.beginCluster(stamp, nil, size+int64(len(closing))); err != nil {
+	if literal, err = p.beginCluster(stamp, nil, size+int64(len(end))); err != nil {
 		return err
 	}
 	if ticks, ok := p.keyIn(last); ok && b.size >= 0 {
@@ -197,7 +220,7 @@ func (p *planner) several(b *clipBody, first, last cluster, lead, tail []frame) 
 	}
 	b.add(seek.Literal(literal, "last cluster"))
 	b.add(p.mediaPart(last.first, p.endOff, &Within{last.timestamp, stamp, size}))
-	b.add(seek.Literal(closing, "last blocks"))
+	b.add(seek.Literal(append(end, behind...), "last blocks"))
 	return nil
 }
 

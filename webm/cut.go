@@ -22,6 +22,7 @@ type soundCut struct {
 	shift   int64 // ticks that the track's times move
 	exact   bool  // begins at the wanted sample
 	offset  int64 // of the first block needed
+	until   int64 // where the last ends, 0: not known
 	room    int64 // ns: how far its blocks may move within their clusters
 }
 
@@ -287,7 +288,7 @@ func (c *soundCut) cutTail(p *planner) error {
 		return nil
 	}
 	q := pieces[last]
-	c.to, c.finish = q.b.end, min(q.end(), p.b)
+	c.to, c.until, c.finish = q.b.end, q.b.end, min(q.end(), p.b)
 	over := q.end() - max(q.b.discard, 0) - p.b
 	if q.b.discard > 0 && !q.last {
 		over = q.end() - p.b

@@ -2,7 +2,10 @@ package webm_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
 )
 
 // TestUnknownLengths cuts sound of which nothing says how long a frame lasts:
@@ -32,5 +35,29 @@ func TestLacedAlone(t *testing.T) {
 	for _, i := range []struct{ a, b int64 }{{3110, 4250}, {3125, 4250}, {5000, 5010}} {
 		_, clip := mustOpen(t, w.data).clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
 		w.compare(t, readBack(t, clip), i.a, i.b)
+	}
+}
+
+// TestLateFrames ends a clip amid a block whose last frames are more than 32767
+// ticks behind their Cluster, where a block of their own cannot be.
+func TestLateFrames(t *testing.T) {
+	w := film{seconds: 10, pictureless: true, laced: true, scale: 61_100}.write()
+	for _, i := range []struct{ a, b int64 }{{0, 2030}, {2500, 4030}, {3000, 6030}} {
+		t.Run(fmt.Sprint(i.a), func(t *testing.T) {
+			_, clip := mustOpen(t, w.data).clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
+			w.compare(t, readBack(t, clip), i.a, i.b)
+		})
+	}
+}
+
+// TestVerbatimEnd: the Cluster whose first block holds the end is there.
+func TestVerbatimEnd(t *testing.T) {
+	w := film{seconds: 10, pictureless: true, segmentSize: 8}.write()
+	sel := seconds(2.5, 4.05)
+	sel.Form = formats.Verbatim
+	_, clip := mustOpen(t, w.data).clip(t, sel)
+	got := readBack(t, clip).sound
+	if last := got[len(got)-1].at; last < 4040 {
+		t.Errorf("the last block is at %d ms, want one at 4040", last)
 	}
 }

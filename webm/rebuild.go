@@ -229,14 +229,18 @@ func (p *planner) verbatim() (*formats.Plan, error) {
 	if err := p.cut(); err != nil {
 		return nil, err
 	}
+	end := p.endOff
+	for _, c := range p.sounds { // blocks that other clips have anew
+		end = max(end, c.until)
+	}
 	first := p.clusterOf(p.start, p.startOff)
-	last := p.clusterOf(p.end, p.endOff-1)
+	last := p.clusterOf(p.end, end-1)
 	if first == nil || last == nil {
 		return nil, damaged("Segment/Cluster", p.startOff, "no Cluster holds the interval")
 	}
 	from, to := first.offset, min(last.end(), p.m.clustersEnd(last.offset))
 	if last.size == unknownSize {
-		to = p.endOff // its end is not told: up to the last block that is needed
+		to = end // its end is not told: up to the last block that is needed
 	}
 	if to < from {
 		to = from
