@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -332,6 +333,27 @@ func TestRefusals(t *testing.T) {
 	_, err := open(t, seektest.New(celt), formats.Env{})
 	if !errors.Is(err, formats.ErrDamaged) { // its checksum is wrong, too
 		t.Errorf("CELT: %v", err)
+	}
+}
+
+// TestPicturesFirst: the first pages of pictures come before those of sound, also
+// where the original has them behind.
+func TestPicturesFirst(t *testing.T) {
+	data := mustRead(t, "testdata/theora-vorbis.ogv")
+	length := func(page []byte) (n int) {
+		n = 27 + int(page[26])
+		for _, l := range page[27:n] {
+			n += int(l)
+		}
+		return n
+	}
+	first := length(data)
+	second := length(data[first:])
+	swapped := slices.Concat(data[first:first+second], data[:first], data[first+second:])
+	_, clip := mustOpenBytes(t, swapped).cut(t, between(0.2, 1.2))
+	validate(t, clip)
+	if !bytes.Contains(mustRead(t, clip)[:200], []byte("\x80theora")) {
+		t.Error("the first pages are not there")
 	}
 }
 

@@ -112,7 +112,7 @@ func FuzzOpen(f *testing.F) {
 
 func contractual(err error) bool {
 	var e *formats.Error
-	return errors.As(err, &e) || errors.Is(err, formats.ErrPastEnd) || errors.Is(err, seek.ErrLimit) || errors.Is(err, formats.ErrNoTrack)
+	return errors.As(err, &e) || errors.Is(err, formats.ErrPastEnd) || errors.Is(err, formats.ErrNothing) || errors.Is(err, seek.ErrLimit) || errors.Is(err, formats.ErrNoTrack)
 }
 
 // openAndCut opens data and cuts the second half of it. It fails the test where

@@ -2,6 +2,7 @@ package ogg
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
@@ -193,7 +194,8 @@ func (c *cutting) state(out *clip) {
 	}
 }
 
-// headers returns the streams of the clip and their header pages.
+// headers returns the streams of the clip and their header pages, those of
+// pictures first, as Theora's specification asks for (section A.2.1).
 func (c *cutting) headers() ([]*laid, []byte) {
 	var streams []*laid
 	var list []headerStream
@@ -202,6 +204,15 @@ func (c *cutting) headers() ([]*laid, []byte) {
 		s.w = pageWriter{serial: k.s.serial, granule: noGranule}
 		streams = append(streams, s)
 	}
+	slices.SortStableFunc(streams, func(a, b *laid) int {
+		switch {
+		case a.s.video() == b.s.video():
+			return 0
+		case a.s.video():
+			return -1
+		}
+		return 1
+	})
 	for _, s := range streams {
 		list = append(list, headerStream{w: &s.w, packets: s.headerPackets(c), alone: s.s.track.Codec == "opus", empty: s.empty})
 	}

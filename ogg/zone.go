@@ -78,8 +78,11 @@ func (z *zone) flush(s *laid, granule int64, flags byte) {
 	time := s.s.nanos(s.first.from)
 	if pos, ok := s.s.position(granule); ok {
 		time = s.s.nanos(pos.end)
-		if _, ok := s.s.codec.(*vp8); ok {
+		switch c := s.s.codec.(type) {
+		case *vp8:
 			time = s.s.nanos(pos.end+1) - 1 // see fisbonePacket: as a number it may be up to a picture later
+		case *theora:
+			time = s.s.nanos(pos.end - 1 + c.base) // before version 3.2.1 it names where the picture begins
 		}
 	}
 	z.pages = append(z.pages, laidPage{s.w.flush(nil, s.shift.granule(granule), flags), time})
