@@ -51,7 +51,9 @@ func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
 	m.mu.Lock()
 	list := s.list
 	m.mu.Unlock()
-	c := m.cutOf(s, list, i)
+	published := *list
+	published.media = list.media.upTo(i)
+	c := m.cutOf(s, &published, i)
 	c.interval = i.Clamp(segments.Time(c.list.duration()))
 	if c.list.growing() && (i.Open || segments.Time(c.list.duration()).Less(i.End)) {
 		c.warn("the stream is live: this is what is published of %s so far", i)
@@ -60,7 +62,7 @@ func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
 	if first == end {
 		return nil, &formats.PastEndError{Start: i.Start, Duration: segments.Time(c.list.duration())}
 	}
-	c.first, c.last = first, end-1
+	c.first, c.last = c.list.independent(first), end-1
 	return c, nil
 }
 

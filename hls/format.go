@@ -99,7 +99,7 @@ func (m *Medium) load(ctx context.Context, s *stream) error {
 	}
 	var first error
 	for _, name := range s.names {
-		p, err := m.fetchPlaylist(ctx, name, s.id)
+		p, err := m.fetchPlaylist(ctx, name, s.id, nil)
 		if err == nil {
 			m.mu.Lock()
 			s.list = p
@@ -116,8 +116,9 @@ func (m *Medium) load(ctx context.Context, s *stream) error {
 	return first
 }
 
-// fetchPlaylist reads a media playlist that the master playlist names.
-func (m *Medium) fetchPlaylist(ctx context.Context, name, note string) (*playlist, error) {
+// fetchPlaylist reads a media playlist. Known is what it may be a delta update
+// of; it may be nil.
+func (m *Medium) fetchPlaylist(ctx context.Context, name, note string, known *media) (*playlist, error) {
 	source, err := m.env.Opener.OpenSource(ctx, name)
 	if err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func (m *Medium) fetchPlaylist(ctx context.Context, name, note string) (*playlis
 	if base == "" {
 		base = name
 	}
-	p, err := parse(string(text), base, m.vars, m.env.Limits)
+	p, err := parseUpdate(string(text), base, m.vars, m.env.Limits, known)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", note, err)
 	}

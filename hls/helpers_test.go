@@ -261,6 +261,16 @@ func tsPresentation(t testing.TB) string {
 	return hlsOf(t, "ts", "-hls_segment_filename", "DIR/s%03d.ts")
 }
 
+// partsPresentation is the base in pieces of 2 s, of which two are a segment: of a
+// transport stream, or with ext ".m4s" of fragmented MP4 behind init.mp4.
+func partsPresentation(t testing.TB, ext string) string {
+	args := []string{"-hls_time", "2", "-hls_segment_filename", "DIR/p%03d" + ext}
+	if ext == ".m4s" {
+		args = append(args, "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4")
+	}
+	return hlsOf(t, "parts"+ext, args...)
+}
+
 // rangePresentation is the base in ranges of one transport stream.
 func rangePresentation(t testing.TB) string {
 	return hlsOf(t, "range", "-hls_flags", "single_file", "-hls_segment_filename", "DIR/all.ts")

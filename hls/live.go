@@ -142,7 +142,7 @@ func (f *follower) indexed(list *media) bool {
 // published reports whether the end of the selection has been published.
 func (f *follower) published(list *media) bool {
 	i := f.selection.Interval
-	return !list.growing() || !i.Open && !segments.Time(list.duration()).Less(i.End)
+	return !list.growing() || !i.Open && !segments.Time(list.edge()).Less(i.End)
 }
 
 // plan yields the parts of a plan of what is published.
@@ -172,6 +172,9 @@ func (f *follower) expired(list *media) error {
 // end has come, or nobody wants more.
 func (f *follower) deliver(ctx context.Context, list *media) (done bool, err error) {
 	interval := f.selection.Interval
+	if f.published(list) { // perhaps by parts alone; elsewhere whole segments are waited for
+		list = list.upTo(interval)
+	}
 	first, end := segments.Overlap(len(list.segments), list.bounds, interval)
 	if !f.begun {
 		if len(list.segments) > 0 && interval.Start.Less(segments.Time(list.segments[0].start)) && list.segments[0].start > 0 {
@@ -183,6 +186,7 @@ func (f *follower) deliver(ctx context.Context, list *media) (done bool, err err
 			}
 			return false, nil
 		}
+		first = list.independent(first)
 	} else {
 		if len(list.segments) > 0 && f.next < list.segments[0].sequence {
 			return true, fmt.Errorf("%w: number %d of the interval %s; the playlist begins with %d", ErrExpired, f.next, interval, list.segments[0].sequence)
@@ -266,7 +270,7 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 // gone tells of a segment that the origin does not have: whether it has left the
 // playlist.
 func (f *follower) gone(ctx context.Context, list *media, i int, err error) error {
-	if _, again := f.m.reload(ctx, f.stream); again != nil {
+	if _, again := f.m.reload(ctx, f.stream, directives{part: -1}); again != nil {
 		return err
 	}
 	now := f.m.media(f.stream)
@@ -305,103 +309,6 @@ func (f *follower) pace(list *media) time.Duration {
 		return target / 2
 	}
 	return target
-}
-
-// reload waits until it is time, and loads the playlists again.
-func (f *follower) reload(ctx context.Context, streams []*stream) error {
-	list := f.m.media(f.stream)
-	wait := f.loaded.Add(f.pace(list)).Sub(f.m.clock.Now())
-	if err := f.m.clock.Sleep(ctx, max(0, wait)); err != nil {
-		return err
-	}
-	f.loaded = f.m.clock.Now()
-	fresh := false
-	for _, s := range streams {
-		news, err := f.m.reload(ctx, s)
-		if err != nil {
-			return err
-		}
-		fresh = fresh || news
-	}
-	if f.stale++; fresh {
-		f.stale = 0
-	}
-	if f.stale > mostStale {
-		return fmt.Errorf("%w: the live playlist has brought nothing new for %d reloads, and the interval %s has not been published", seek.ErrUnavailable, f.stale, f.selection.Interval)
-	}
-	return nil
-}
-
-// reload loads the playlist of a stream again, from another host where the first
-// fails, and keeps its segments' places on the timeline. Fresh reports whether it
-// brought anything new.
-func (m *Medium) reload(ctx context.Context, s *stream) (fresh bool, err error) {
-	var p *playlist
-	var first error
-	for _, name := range s.names {
-		if p, err = m.fetchPlaylist(ctx, name, s.id); err == nil || ctx.Err() != nil {
-			break
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	switch {
-	case p == nil && first != nil:
-		return false, first
-	case p == nil:
-		return false, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	old := s.list.media
-	if err := p.media.follow(old); err != nil {
-		return false, err
-	}
-	fresh = p.media.ended != old.ended || len(p.media.segments) > 0 && (len(old.segments) == 0 ||
-		p.media.segments[len(p.media.segments)-1].sequence > old.segments[len(old.segments)-1].sequence)
-	s.list = p
-	return fresh, nil
-}
-
-// follow places the segments of a playlist on the timeline of the one that it
-// replaces, and fills in those that a delta update leaves out.
-func (m *media) follow(old *media) error {
-	if len(old.segments) == 0 || len(m.segments) == 0 {
-		return nil
-	}
-	if m.skipped > 0 {
-		var kept []segment
-		for _, s := range old.segments {
-			if s.sequence >= m.sequence && s.sequence < m.sequence+m.skipped {
-				kept = append(kept, s)
-			}
-		}
-		if int64(len(kept)) < m.skipped {
-			return damaged("EXT-X-SKIP", -1, "a delta update leaves out segments that were never named")
-		}
-		m.segments, m.skipped = append(kept, m.segments...), 0
-		m.string(kept[0].start)
-		return nil
-	}
-	first, last := m.segments[0].sequence, old.segments[len(old.segments)-1]
-	switch {
-	case first > last.sequence: // segments were missed: each is taken for as long as the longest
-		m.string(last.end() + time.Duration(min(first-last.sequence-1, 1<<20))*max(m.target, shortestTarget))
-	case first >= old.segments[0].sequence:
-		m.string(old.segments[first-old.segments[0].sequence].start)
-	default:
-		return damaged("EXT-X-MEDIA-SEQUENCE", -1, "the live playlist has gone back: it has been started anew")
-	}
-	return nil
-}
-
-// string puts the segments one after the other, from a time on.
-func (m *media) string(start time.Duration) {
-	for i := range m.segments {
-		m.segments[i].start = start
-		start = m.segments[i].end()
-	}
 }
 
 // Before returns the interval of the last so many seconds that are published,

@@ -102,6 +102,9 @@ func (l *loader) fetch(ctx context.Context, e extent, p seek.Purpose, note strin
 		return fmt.Errorf("reading %s: it has %d bytes, the playlist says %d: %w", note, buf.Len(), e.Length, io.ErrUnexpectedEOF)
 	}
 	h.info, h.off, h.data = body.Info, body.Offset, buf.Bytes()
+	if h.info.Size < 0 && e.Range == (seek.Range{Length: seek.ToEnd}) { // it came in chunks
+		h.info.Size = int64(len(h.data))
+	}
 	return nil
 }
 

@@ -308,5 +308,5 @@ func (m *Medium) TimeOf(date time.Time) (t fragment.Time, ok bool) {
 }
 
 // Published returns the end of what is published so far, in seconds on the
-// timeline: the duration, where nothing will follow.
-func (m *Medium) Published() fragment.Time { return segments.Time(m.media(m.main).duration()) }
+// timeline: the duration, where nothing will follow. Partial segments count.
+func (m *Medium) Published() fragment.Time { return segments.Time(m.media(m.main).edge()) }

@@ -33,9 +33,12 @@ type media struct {
 
 	segments []segment
 	parts    []partial // of the segment that is not complete yet
-	hint     *partial  // the part that will come next
-	ranges   []dateRange
-	header   []string // lines about the whole, other than what the fields above hold
+	// tail are those parts as segments: what is published beyond the last
+	// complete one. Encrypted parts are left until their segment is complete.
+	tail   []segment
+	hint   *partial // the part that will come next
+	ranges []dateRange
+	header []string // lines about the whole, other than what the fields above hold
 }
 
 // growing reports whether segments may follow.
@@ -77,6 +80,8 @@ type segment struct {
 	gap                     bool // there is no such resource
 	date                    time.Time
 	parts                   []partial
+	// dependent is a part that cannot be decoded without the one before.
+	dependent bool
 	// lines are those that stand before its URI, as they are.
 	lines []string
 	// problem, where it is set, says why it cannot be read.

@@ -31,6 +31,7 @@ const signature = "#EXTM3U"
 type reader struct {
 	*playlist
 	imported variables
+	known    *media // what a delta update is relative to; may be nil
 	m        *media
 	limit    int64 // of segments
 	offset   int   // of the line that is read
@@ -63,13 +64,18 @@ type reader struct {
 // Reading is lenient: unknown tags are kept as they are, and what is damaged
 // about one segment is an error only when that segment is wanted.
 func parse(text string, base string, imported variables, limits formats.Limits) (*playlist, error) {
+	return parseUpdate(text, base, imported, limits, nil)
+}
+
+// parseUpdate is parse of a playlist that may be a delta update of a known one.
+func parseUpdate(text string, base string, imported variables, limits formats.Limits, known *media) (*playlist, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, damaged("", 0, "its own name is not a valid URI")
 	}
 	r := &reader{
-		playlist: &playlist{base: u, vars: variables{}},
-		imported: imported, m: &media{}, lastEnd: -1, partEnd: -1,
+		playlist: &playlist{base: withoutDirectives(u), vars: variables{}},
+		imported: imported, known: known, m: &media{}, lastEnd: -1, partEnd: -1,
 		limit: min(limits.WithDefaults().Entries, maxSegments),
 	}
 	if len(text) > maxPlaylist {
@@ -83,6 +89,7 @@ func parse(text string, base string, imported variables, limits formats.Limits) 
 		return r.playlist, nil
 	}
 	r.m.parts, r.media = r.parts, r.m
+	r.tail()
 	r.number()
 	return r.playlist, nil
 }
@@ -182,7 +189,7 @@ func (r *reader) tag(name, value, line string) error {
 			m.hint = &hint
 		}
 	case "#EXT-X-SKIP":
-		m.skipped = parseAttributes(value).number("SKIPPED-SEGMENTS")
+		r.skip(parseAttributes(value).number("SKIPPED-SEGMENTS"))
 	case "#EXT-X-RENDITION-REPORT":
 	case "#EXT-X-INDEPENDENT-SEGMENTS", "#EXT-X-ALLOW-CACHE":
 		if r.master != nil {
@@ -223,6 +230,10 @@ func (r *reader) number() {
 	for i := range m.segments {
 		m.segments[i].sequence = m.sequence + m.skipped + int64(i)
 		m.segments[i].discontinuity += m.discontinuity
+	}
+	for i := range m.tail {
+		m.tail[i].sequence = m.sequence + m.skipped + int64(len(m.segments))
+		m.tail[i].discontinuity += m.discontinuity
 	}
 }
 
