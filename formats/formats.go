@@ -103,6 +103,9 @@ type Info struct {
 	Duration fragment.Time
 	// Timed reports whether Duration is known.
 	Timed bool
+	// Estimated reports that Duration is what an index says, which may be off by
+	// some samples: it does not end an interval. [Media.Inspect] knows better.
+	Estimated bool
 	// StartTime is the file's own clock, in seconds, at the presentation's
 	// time 0.
 	StartTime fragment.Time

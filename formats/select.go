@@ -10,12 +10,12 @@ import (
 // Recommendation): no valid time dimension selects the whole, an end past the
 // duration is clamped. It fails with [ErrPastEnd] where an interval that the
 // fragment names begins at or after the end of a medium whose duration is
-// known. What the fragment asks for and the medium cannot give becomes a
+// known and no estimate. What the fragment asks for and the medium cannot give becomes a
 // warning.
 func Select(f fragment.Fragment, i Info) (Selection, []fragment.Warning, error) {
 	s := Selection{Tracks: f.Tracks}
 	var outcome fragment.Outcome
-	if !i.Timed {
+	if !i.Timed || i.Estimated { // the plan finds out where the medium ends
 		s.Interval, _ = f.Interval()
 		return s, nil, nil
 	}

@@ -48,6 +48,8 @@ func TestSelect(t *testing.T) {
 		{"t=2", formats.Info{}, fragment.From(sec("2")), false},
 		{"t=99", formats.Info{}, fragment.From(sec("99")), false},
 		{"", formats.Info{}, fragment.From(sec("0")), false},
+		{"t=2", formats.Info{Timed: true, Estimated: true, Duration: sec("10")}, fragment.From(sec("2")), false},
+		{"t=11,12", formats.Info{Timed: true, Estimated: true, Duration: sec("10")}, between("11", "12"), false},
 	}
 	for _, tt := range tests {
 		s, warnings, err := formats.Select(fragment.Parse(tt.fragment), tt.info)

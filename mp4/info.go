@@ -17,6 +17,7 @@ func (f *file) Info() formats.Info {
 		MediaType: f.mediaType(),
 		Duration:  f.end,
 		Timed:     f.ends,
+		Estimated: f.movie.fragmented && f.ends,
 		Index:     f.index,
 		Seekable:  true,
 		Tracks:    f.movie.infos(),
@@ -35,7 +36,7 @@ func (f *file) Inspect(ctx context.Context) (formats.Info, error) {
 		if err != nil {
 			return i, err
 		}
-		i.Duration, i.Timed = end, true
+		i.Duration, i.Timed, i.Estimated = end, true, false
 	}
 	marks := f.movie.marks
 	if len(marks) == 0 {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
@@ -77,6 +79,25 @@ func TestInspectFragments(t *testing.T) {
 		if rate := o.Info().Tracks[0].FrameRate; rate.Seconds() != 10 {
 			t.Errorf("%s: %v pictures a second, want 10", index, rate)
 		}
+	}
+}
+
+// TestOpenEnd goes to the end of the media where the index says that they end
+// earlier: writers do not count the last sample, or index the shorter track.
+func TestOpenEnd(t *testing.T) {
+	data := patch(fragmentsOf(flatIndex, fragmentForm{}), "sidx", 0, 24+12*9+4, u32(500)...)
+	o := openBuilt(t, data)
+	info := o.Info()
+	if !info.Estimated || info.Duration.Seconds() >= 10 {
+		t.Fatalf("%v s, estimated: %v; want an estimate below 10", info.Duration, info.Estimated)
+	}
+	sel, _, err := formats.Select(fragment.Parse("t=9"), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := o.Plan(t.Context(), sel)
+	if err != nil || plan.Requested.End.Seconds() != 10 {
+		t.Errorf("%v, %v; want an end at 10", plan, err)
 	}
 }
 
