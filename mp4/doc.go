@@ -21,8 +21,9 @@
 //	parts.go     reads a large moov in parts: slices.go and chunkslices.go read
 //	             its tables, demand.go fetches what they lack
 //	fragment.go  reads a moof; stretch.go makes sample tables of fragments
-//	locate.go    finds the fragments of an interval by an index: sidx.go, mfra.go,
-//	             places.go; or without one, scan.go
+//	locate.go    finds the fragments of an interval by an index: sidx.go,
+//	             series.go (several of them), mfra.go, places.go; or without one,
+//	             scan.go
 //	fragwrite.go writes a fragmented clip; rebase.go changes the fragments that
 //	             pass on unread
 //	segments.go  reads fragments that lie in segments, for HLS and DASH;

@@ -95,6 +95,9 @@ type file struct {
 
 	// of a fragmented file
 	locator   locator
+	indexed   int64         // bytes of the index in front of the fragments, or behind them
+	first     int64         // where the fragments, or what comes right before them, begin
+	search    locator       // that finds them without an index; nil: not needed so far
 	firstMoof int64         // bytes of the first moof, where they are in hand; else 0
 	end       fragment.Time // of the presentation, as the index says
 	ends      bool          // end is known

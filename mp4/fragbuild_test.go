@@ -3,6 +3,7 @@ package mp4_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 	"testing"
 
 	"github.com/Eyevinn/mp4ff/bits"
@@ -15,7 +16,8 @@ type fragmentedFile struct {
 	tracks []*testTrack
 	index  indexForm
 	form   fragmentForm
-	limit  int // fragments in one index of a chain or a hierarchy; default 4
+	limit  int // fragments in one index of a chain, a hierarchy or a series; default 4
+	later  int // in those of a series but the first; default limit
 }
 
 // indexForm is how the fragments are indexed.
@@ -28,6 +30,8 @@ const (
 	treeIndex   indexForm = "hierarchical sidx"
 	chainIndex  indexForm = "daisy-chained sidx"
 	seriesIndex indexForm = "a sidx for every few fragments"
+	pairsIndex  indexForm = "a sidx for each track for every few fragments"
+	frontSeries indexForm = "several sidx in front, one after another"
 	eachIndex   indexForm = "a sidx for each fragment"
 	tailIndex   indexForm = "mfra"
 	wideTail    indexForm = "mfra of version 1"
@@ -78,13 +82,7 @@ func (f *fragmentedFile) build() []byte {
 		out = append(out, f.front(fragments, len(out))...)
 		lead = len(out)
 		for i, fr := range fragments {
-			if f.index == eachIndex || f.index == seriesIndex && i%f.limit == 0 {
-				n := 1
-				if f.index == seriesIndex {
-					n = min(f.limit, len(fragments)-i)
-				}
-				out = append(out, f.sidx(fragments[i:i+n], 0, f.tracks[0], false)...)
-			}
+			out = append(out, f.before(fragments[i:], i)...)
 			if f.index == treeIndex && i%f.limit == 0 {
 				out = append(out, f.sidx(fragments[i:min(i+f.limit, len(fragments))], 0, f.tracks[0], false)...)
 			}
@@ -106,6 +104,27 @@ func (f *fragmentedFile) build() []byte {
 		copy(out[last-4:], u32(0))
 	}
 	return out
+}
+
+// before writes the indices that stand before a fragment, of which others are
+// the rest, in a series.
+func (f *fragmentedFile) before(rest []*testFragment, i int) []byte {
+	n := f.limit
+	if i > 0 && f.later > 0 {
+		i, n = i-f.limit, f.later
+	}
+	group := rest[:min(n, len(rest))]
+	switch {
+	case f.index == eachIndex:
+		return f.sidx(rest[:1], 0, f.tracks[0], false)
+	case i < 0 || i%n != 0:
+	case f.index == seriesIndex:
+		return f.sidx(group, 0, f.tracks[0], false)
+	case f.index == pairsIndex:
+		second := f.sidx(group, 0, f.tracks[1], false)
+		return append(f.sidx(group, len(second), f.tracks[0], false), second...)
+	}
+	return nil
 }
 
 // deal deals the samples to fragments of one second.
@@ -183,6 +202,21 @@ func (f *fragmentedFile) front(fragments []*testFragment, at int) []byte {
 	case trackIndex:
 		second := f.sidx(fragments, 0, f.tracks[1], false)
 		return append(f.sidx(fragments, len(second), f.tracks[0], false), second...)
+	case frontSeries:
+		var out []byte
+		behind := 0 // bytes from the end of an index to its fragments
+		for i := 0; i < len(fragments); i += f.limit {
+			behind += len(f.sidx(fragments[i:min(i+f.limit, len(fragments))], 0, f.tracks[0], false))
+		}
+		for i := 0; i < len(fragments); i += f.limit {
+			group := fragments[i:min(i+f.limit, len(fragments))]
+			behind -= len(f.sidx(group, 0, f.tracks[0], false))
+			out = append(out, f.sidx(group, behind, f.tracks[0], false)...)
+			for _, fr := range group {
+				behind += fr.size
+			}
+		}
+		return out
 	case treeIndex:
 		var refs []testReference
 		for i := 0; i < len(fragments); i += f.limit {
@@ -351,7 +385,7 @@ func (f *fragmentedFile) trun(t *testTrack, from, to, data int, first bool) []by
 			out = append(out, u32(t.durations[i], t.sizes[i])...)
 		}
 		sample, offset := uint32(0), int32(0)
-		if t.sync != nil && !bytes.Contains(u32(t.sync...), u32(uint32(i+1))) {
+		if _, ok := slices.BinarySearch(t.sync, uint32(i+1)); t.sync != nil && !ok {
 			sample = 0x010000
 		}
 		if t.offsets != nil {

@@ -169,6 +169,33 @@ func TestLongIntervalCost(t *testing.T) {
 	}
 }
 
+// TestManyMoofs takes as many fragments as become one index, too large to be read
+// whole: their moofs come in one wave, and the media in another.
+func TestManyMoofs(t *testing.T) {
+	for _, index := range []indexForm{flatIndex, tailIndex} {
+		f := manyFragments(100, index)
+		for i := range f.tracks[0].sizes {
+			f.tracks[0].sizes[i] *= 4
+		}
+		source := seektest.New(f.build())
+		source.Latency = 30 * time.Millisecond
+		o, err := open(t, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, clip := clipOf(t, o, between(20.55, 83.95))
+		checkBuilt(t, f, clip, 20.55, 83.95)
+		got := o.totals.Transfer()
+		t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
+		if fragmented(plan) {
+			t.Errorf("%s: the clip is fragmented", index)
+		}
+		if got.FirstMediaTrips > budget.TripsFragments || got.Bytes > budget.Bytes(plan.Needed) {
+			t.Errorf("%s: %d round trips to the first media byte and %d bytes; want at most %d and %d", index, got.FirstMediaTrips, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed))
+		}
+	}
+}
+
 // TestFragmentForms cuts the same media out of fragmented files that say the
 // same in different ways, with every kind of index.
 func TestFragmentForms(t *testing.T) {
@@ -188,7 +215,7 @@ func TestFragmentForms(t *testing.T) {
 	}
 	indices := map[indexForm]formats.Index{
 		flatIndex: mp4.Sidx, wideIndex: mp4.Sidx, trackIndex: mp4.Sidx, treeIndex: mp4.Sidx, chainIndex: mp4.Sidx,
-		seriesIndex: mp4.None, eachIndex: mp4.None, tailIndex: mp4.Mfra, wideTail: mp4.Mfra, noIndex: mp4.None,
+		seriesIndex: mp4.Sidx, pairsIndex: mp4.Sidx, frontSeries: mp4.Sidx, eachIndex: mp4.None, tailIndex: mp4.Mfra, wideTail: mp4.Mfra, noIndex: mp4.None,
 	}
 	for formName, form := range forms {
 		for index, kind := range indices {

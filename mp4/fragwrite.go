@@ -46,7 +46,7 @@ func (c *clip) planFragmented() (*formats.Plan, error) {
 		Covered:   c.covered(),
 		Parts:     []seek.Part{seek.Literal(w.buf, "header")},
 		Size:      int64(len(w.buf)),
-		Needed:    int64(len(c.head)) + c.movie.size + c.span(),
+		Needed:    int64(len(c.head)) + c.movie.size + c.index + c.span(),
 		Warnings:  c.warnings,
 	}
 	// Players that honour edit lists in progressive files only show the lead-in

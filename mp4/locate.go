@@ -1,7 +1,9 @@
 package mp4
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -104,7 +106,7 @@ func (r *resolver) resolve(ctx context.Context, want fragment.Interval, chosen [
 
 // view makes a view of the fragments that were read.
 func (r *resolver) view(s *spread, tables map[*track]*sampleTables, spans map[*track][]sampleRange, want fragment.Interval) (*view, error) {
-	v := &view{movie: r.movie.viewOf(tables, !s.last), fragments: s.all(), hole: s.hole, spans: map[uint32][]sampleRange{}}
+	v := &view{movie: r.movie.viewOf(tables, !s.last), fragments: s.all(), hole: s.hole, indexed: s.run.index != nil, spans: map[uint32][]sampleRange{}}
 	for t, list := range spans {
 		v.spans[t.id] = list
 	}
@@ -125,14 +127,18 @@ func (r *resolver) view(s *spread, tables map[*track]*sampleTables, spans map[*t
 // indexed finds fragments by an index that tells their places.
 type indexed struct {
 	file *file
-	// index returns the places for media between two times in seconds.
-	index func(ctx context.Context, from, to fragment.Time) (*placeIndex, error)
+	// index returns the places for media between two times in seconds, with so
+	// many round trips at most from one index to another.
+	index func(ctx context.Context, from, to fragment.Time, hops int) (*placeIndex, error)
+	// beyond finds what the index does not reach; nil where it tells all.
+	beyond func(ctx context.Context) (locator, error)
 }
 
 // placeRun is which places of an index a spread has read: [from, headEnd) and
 // [tailStart, end).
 type placeRun struct {
 	index          *placeIndex
+	after, until   fragment.Time // what the index was asked for, in seconds
 	from, headEnd  int
 	tailStart, end int
 }
@@ -146,7 +152,17 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 			from, to = from.Min(a), to.Max(b)
 		}
 	}
-	index, err := x.index(ctx, from, to)
+	index, err := x.index(ctx, from, to, maxHops)
+	if errors.Is(err, errFar) && x.beyond != nil {
+		search, err := x.beyond(ctx)
+		if err == nil && search == nil {
+			err = damaged("sidx", x.file.first, "an index without fragments")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return search.find(ctx, tracks, need)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +170,8 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 	if last < first {
 		return nil, damaged("moov", x.file.movie.box.off, "an index without fragments")
 	}
-	run := placeRun{index, first, last, last, last + 1}
-	if last-first >= maxFragments {
+	run := placeRun{index, from, to, first, last, last, last + 1}
+	if last-first >= maxFragments || index.sparse(first, last) {
 		run.headEnd = first + 1
 	}
 	if err := x.ahead(ctx, run, to); err != nil {
@@ -206,7 +222,11 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spread{head: fragments, first: run.from == 0, last: run.end == len(run.index.places), run: run}
+	s := &spread{
+		head: fragments, run: run,
+		first: run.from == 0 && !run.index.before,
+		last:  run.end == len(run.index.places) && !run.index.after,
+	}
 	if len(fragments) == 0 {
 		return nil, damaged("", run.index.places[run.from].start, "no fragment where the index has one")
 	}
@@ -230,14 +250,66 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 
 func (x *indexed) earlier(ctx context.Context, s *spread, n int) (*spread, error) {
 	run := s.run
+	if run.index == nil { // found beyond the index
+		search, err := x.beyond(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return search.earlier(ctx, s, n)
+	}
+	if run.from == 0 && run.index.before {
+		var err error
+		if run, err = x.widen(ctx, run, run.after.Min(run.index.beforeEnd), run.until); err != nil {
+			return nil, err
+		}
+	}
 	run.from = max(0, run.from-n)
 	return x.read(ctx, run)
 }
 
 func (x *indexed) later(ctx context.Context, s *spread) (*spread, error) {
 	run := s.run
+	if run.index == nil {
+		search, err := x.beyond(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return search.later(ctx, s)
+	}
+	if run.end == len(run.index.places) && run.index.after {
+		var err error
+		if run, err = x.widen(ctx, run, run.after, run.until.Max(run.index.afterStart.Add(instant))); err != nil {
+			return nil, err
+		}
+	}
 	run.end = min(run.end+1, len(run.index.places))
 	return x.read(ctx, run)
+}
+
+// instant is less than any difference between two times of media.
+var instant = fragment.Ticks(1, 1<<32)
+
+// widen asks the index for more around a run, which may be in other indices, and
+// returns the run by what it tells.
+func (x *indexed) widen(ctx context.Context, run placeRun, from, to fragment.Time) (placeRun, error) {
+	index, err := x.index(ctx, from, to, maxHops+maxEarlier)
+	if err != nil {
+		return run, err
+	}
+	out := placeRun{index: index, after: from, until: to}
+	for _, p := range []struct {
+		to   *int
+		from int // a place that the run has read
+		more int
+	}{{&out.from, run.from, 0}, {&out.headEnd, run.headEnd - 1, 1}, {&out.tailStart, run.tailStart, 0}, {&out.end, run.end - 1, 1}} {
+		at := run.index.places[p.from].start
+		i, ok := slices.BinarySearchFunc(index.places, at, func(p place, at int64) int { return cmp.Compare(p.start, at) })
+		if !ok {
+			return run, damaged("sidx", at, "segment indices contradict each other about where fragments begin")
+		}
+		*p.to = i + p.more
+	}
+	return out, nil
 }
 
 // stretches returns [start, end) of the file in pieces of bounded size, cut

@@ -25,22 +25,51 @@ type placeIndex struct {
 	times  map[uint32][]timed // by track, ascending; not all tracks need have one
 	end    fragment.Time      // of the media, where it is known
 	known  bool
+
+	// Fragments that the index has not told of, though it could.
+	before, after         bool          // before the first place, behind the last
+	beforeEnd, afterStart fragment.Time // seconds until when, and from when on
+	behind                map[int]bool  // behind a place in the middle
 }
 
-// placesOfSidx makes a place index of segment indices, one for each track.
+// sparse reports whether there are fragments between two places that the index
+// has not told of.
+func (x *placeIndex) sparse(first, last int) bool {
+	for i := range x.behind {
+		if i >= first && i < last {
+			return true
+		}
+	}
+	return false
+}
+
+// placesOfSidx makes a place index of segment indices, one or more for each
+// track.
 func placesOfSidx(roots []*segmentIndex) *placeIndex {
-	x := &placeIndex{times: map[uint32][]timed{}}
+	x := &placeIndex{times: map[uint32][]timed{}, behind: map[int]bool{}}
 	type start struct {
 		reference
-		root *segmentIndex
+		root   *segmentIndex
+		behind bool // other indices follow that were not read
 	}
 	var all []start
 	for _, s := range roots {
+		var list []start
 		for _, r := range s.references {
-			if !r.index && r.size > 0 {
-				all = append(all, start{r, s})
+			n := len(list)
+			begin := fragment.Ticks(r.start, s.timescale)
+			switch {
+			case !r.index && r.size > 0:
+				list = append(list, start{r, s, false})
+			case !r.index:
+			case n == 0:
+				x.before, x.beforeEnd = true, x.beforeEnd.Max(fragment.Ticks(r.start+r.duration, s.timescale))
+			case !list[n-1].behind:
+				list[n-1].behind = true
+				x.missing(begin)
 			}
 		}
+		all = append(all, list...)
 		x.end, x.known = x.end.Max(s.duration()), true
 	}
 	slices.SortStableFunc(all, func(a, b start) int { return cmp.Compare(a.offset, b.offset) })
@@ -52,8 +81,18 @@ func placesOfSidx(roots []*segmentIndex) *placeIndex {
 		}
 		x.places[n-1].end = max(x.places[n-1].end, s.offset+s.size)
 		x.times[s.root.track] = append(x.times[s.root.track], timed{fragment.Ticks(s.start, s.root.timescale), n - 1})
+		if s.behind {
+			x.behind[n-1] = true
+		}
 	}
 	return x
+}
+
+// missing notes that the index has not told of what begins at a time.
+func (x *placeIndex) missing(start fragment.Time) {
+	if !x.after || start.Less(x.afterStart) {
+		x.after, x.afterStart = true, start
+	}
 }
 
 // placesOfMfra makes a place index of random access points. Each place ends
@@ -239,7 +278,7 @@ func (r *fragmentReader) read(ctx context.Context, places []place) ([]*moof, err
 			}
 			return out, nil
 		}
-		got, err := r.window.Read(ctx, requests...)
+		got, err := r.window.ReadAtOnce(ctx, requests...)
 		if err != nil {
 			return nil, err
 		}

@@ -34,13 +34,13 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	layout, err := v.layout(s.Layout, f.index)
+	layout, err := v.layout(s.Layout)
 	if err != nil {
 		return nil, err
 	}
 	info := f.window.Info()
 	c := &clip{
-		head: f.ftyp, movie: v.movie, want: v.want, info: &info, mediaType: f.mediaType(),
+		head: f.ftyp, movie: v.movie, index: f.indexed, want: v.want, info: &info, mediaType: f.mediaType(),
 		original: s.Timeline == formats.Original, fragmented: layout == Fragmented,
 	}
 	for _, t := range chosen {
@@ -114,7 +114,7 @@ func (f *file) readWhole(ctx context.Context) (*movie, error) {
 
 // layout decides how the clip is arranged: as one index with one stretch of
 // media where all fragments are known by an index and few, else as fragments.
-func (v *view) layout(asked formats.Layout, index formats.Index) (formats.Layout, error) {
+func (v *view) layout(asked formats.Layout) (formats.Layout, error) {
 	switch {
 	case v.fragments == nil && asked == Fragmented:
 		return "", unsupported("", -1, "leave the layout out", "fragmented clips of a file that is not fragmented")
@@ -123,7 +123,7 @@ func (v *view) layout(asked formats.Layout, index formats.Index) (formats.Layout
 	case asked == Progressive:
 		return "", unsupported("", -1, "leave the layout out, or choose a shorter interval",
 			"a progressive clip of more than %d fragments or of fragments without an index", maxFragments)
-	case asked == Fragmented, v.hole != nil, index == None:
+	case asked == Fragmented, v.hole != nil, !v.indexed:
 		return Fragmented, nil
 	}
 	return Progressive, nil
@@ -188,6 +188,7 @@ func (m *movie) chosen(s formats.Selection) ([]*track, error) {
 type clip struct {
 	head       []byte // the source's ftyp
 	movie      *movie
+	index      int64      // bytes of the source's index beside the moov
 	info       *seek.Info // of the resource
 	mediaType  string
 	want       fragment.Interval
@@ -229,7 +230,7 @@ func (c *clip) plan() (*formats.Plan, error) {
 		Covered:   c.covered(),
 		Parts:     append([]seek.Part{seek.Literal(header, "header")}, c.ranges(c.info)...),
 		Size:      int64(len(header)) + media,
-		Needed:    int64(len(c.head)) + c.movie.size + c.span(),
+		Needed:    int64(len(c.head)) + c.movie.size + c.index + c.span(),
 		Warnings:  c.warnings,
 	}
 	for _, cut := range c.cuts {

@@ -34,32 +34,41 @@ type searched struct {
 
 var _ locator = (*searched)(nil)
 
-// useSearch seeks by searching. First is where the fragments begin.
-func (f *file) useSearch(ctx context.Context, first int64) error {
+// searcher returns what finds fragments without an index of them; nil where there
+// are none.
+func (f *file) searcher(ctx context.Context) (locator, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.search != nil {
+		return f.search, nil
+	}
 	size := f.window.Info().Size
 	if size < 0 {
-		return fmt.Errorf("mp4: fragments without an index: %w", seek.ErrUnsized)
+		return nil, fmt.Errorf("mp4: fragments without an index: %w", seek.ErrUnsized)
 	}
-	if first >= size {
-		return f.useMoov(first)
+	if f.first >= size {
+		return nil, nil
 	}
-	x := &searched{file: f, start: first, reader: f.reader(), lead: map[uint32]int64{}}
-	begin, err := x.reader.first(ctx, first, size)
-	switch {
-	case err != nil:
-		return err
-	case begin == nil:
-		return f.useMoov(first)
-	case !begin.timed():
-		return f.useWalk(first, size)
+	begin, err := f.reader().first(ctx, f.first, size)
+	if err != nil || begin == nil {
+		return nil, err
 	}
+	if f.search = f.walk(f.first, size); begin.timed() {
+		f.search = f.searched(begin, size)
+	}
+	return f.search, nil
+}
+
+// searched returns a search from the file's first fragment to its end.
+func (f *file) searched(begin *moof, size int64) *searched {
+	x := &searched{file: f, start: f.first, reader: f.reader(), lead: map[uint32]int64{}}
 	for _, t := range begin.trafs {
 		if len(t.runs) > 0 && t.runs[0].count > 0 {
 			x.lead[t.id] = int64(t.runs[0].sample(0).offset)
 		}
 	}
-	x.search = &seek.Search{Window: f.window, Recognize: x.recognize, Start: first, End: size, MaxRounds: f.limits.Rounds}
-	for _, r := range []seek.Range{{Offset: first, Length: tailBytes}, {Offset: max(0, size-tailBytes), Length: tailBytes}} {
+	x.search = &seek.Search{Window: f.window, Recognize: x.recognize, Start: f.first, End: size, MaxRounds: f.limits.Rounds}
+	for _, r := range []seek.Range{{Offset: f.first, Length: tailBytes}, {Offset: max(0, size-tailBytes), Length: tailBytes}} {
 		for ; r.Length > minMoof; r.Length /= 2 { // what is in hand of the two ends
 			if data, ok := f.window.Held(r); ok {
 				x.search.Scan(r.Offset, data)
@@ -67,8 +76,7 @@ func (f *file) useSearch(ctx context.Context, first int64) error {
 			}
 		}
 	}
-	f.locator = x
-	return nil
+	return x
 }
 
 // useMoov seeks by the moov alone: no fragment follows it, though it says that
@@ -86,11 +94,10 @@ func (f *file) useMoov(first int64) error {
 	return damaged("", first, "the file ends without a fragment")
 }
 
-// useWalk reads the fragments one by one: none tells when it begins.
-func (f *file) useWalk(first, size int64) error {
+// walk reads the fragments one by one: none tells when it begins.
+func (f *file) walk(first, size int64) *indexed {
 	index := &placeIndex{places: []place{{first, size}}, times: map[uint32][]timed{0: {{}}}}
-	f.locator = &indexed{f, func(context.Context, fragment.Time, fragment.Time) (*placeIndex, error) { return index, nil }}
-	return nil
+	return &indexed{file: f, index: func(context.Context, fragment.Time, fragment.Time, int) (*placeIndex, error) { return index, nil }}
 }
 
 // first reads the first fragment between two offsets; nil where there is none.

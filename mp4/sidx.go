@@ -2,6 +2,7 @@ package mp4
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,15 +12,22 @@ import (
 
 // Limits on segment indices.
 const (
-	maxIndexDepth = 16       // indices that lead to one another on the way to a time
+	maxHops       = 3        // round trips from one index to another on the way to a time
+	maxLinks      = 256      // indices on the way to a time, those in memory included
+	maxReferences = 1 << 18  // of all indices that are followed for an interval
 	sidxGuess     = 16 << 10 // bytes read of an index whose size is not known
 )
+
+// errFar: indices lead to a time, but over more of them than are followed. To
+// look for the time takes fewer round trips then.
+var errFar = errors.New("the segment indices lead too far")
 
 // segmentIndex is one sidx (ISO/IEC 14496-12 section 8.16.3).
 type segmentIndex struct {
 	track      uint32
 	timescale  int64
 	references []reference
+	size       int64 // of the box
 	end        int64 // in the file, of what it refers to
 }
 
@@ -36,7 +44,7 @@ func readSidx(b box) (*segmentIndex, error) {
 	if len(p) < 24 {
 		return nil, b.damaged(0, "cut off")
 	}
-	s := &segmentIndex{track: be.Uint32(p[4:]), timescale: int64(be.Uint32(p[8:]))}
+	s := &segmentIndex{track: be.Uint32(p[4:]), timescale: int64(be.Uint32(p[8:])), size: int64(len(b.raw))}
 	if s.timescale == 0 {
 		return nil, b.damaged(8, "a timescale of 0")
 	}
@@ -81,53 +89,92 @@ func (s *segmentIndex) duration() fragment.Time {
 	return fragment.Time{}
 }
 
-// expand reads the indices that s leads to for [from, to), both in seconds, in
-// as many rounds as they are deep. It returns an index of subsegments where
+// expand reads the indices that s leads to for [from, to), both in seconds: of a
+// hierarchy those that hold the time, of a daisy chain all up to it, with as
+// many round trips as hops at most. It returns an index of subsegments where
 // they matter, and does not change s.
-func (s *segmentIndex) expand(ctx context.Context, w *seek.Window, from, to fragment.Time) (*segmentIndex, error) {
+func (s *segmentIndex) expand(ctx context.Context, w *seek.Window, from, to fragment.Time, hops int) (*segmentIndex, error) {
 	out := *s
-	seen := map[int64]bool{}
-	for range maxIndexDepth {
-		var asked []int
-		for i, r := range out.references {
-			if r.index && out.overlaps(r, from, to) {
-				asked = append(asked, i)
-			}
-		}
+	if !out.near(w, to, hops) {
+		return nil, errFar
+	}
+	if n := len(s.references); n > 0 { // beyond both ends, the last and the first hold the time
+		from = from.Min(s.duration())
+		to = to.Max(fragment.Ticks(s.references[0].start, s.timescale).Add(instant))
+	}
+	seen, left := map[int64]bool{}, map[int64]bool{}
+	for range maxLinks {
+		asked := out.leading(from, to, left)
 		if len(asked) == 0 {
 			return &out, nil
+		}
+		if !held(w, out.references, asked) {
+			if hops--; hops < 0 {
+				return nil, errFar
+			}
 		}
 		found, err := readIndices(ctx, w, out.references, asked)
 		if err != nil {
 			return nil, err
 		}
-		var next []reference
-		for i, r := range out.references {
-			at := slices.Index(asked, i)
-			if at < 0 {
-				next = append(next, r)
-				continue
-			}
-			if seen[r.offset] {
+		for n := len(asked) - 1; n >= 0; n-- { // from behind, so that positions stay
+			r := out.references[asked[n]]
+			switch {
+			case seen[r.offset]:
 				return nil, damaged("sidx", r.offset, "segment indices lead in a circle")
+			case found[n].timescale != out.timescale, len(out.references)+len(found[n].references) > maxReferences:
+				return nil, errFar
 			}
 			seen[r.offset] = true
-			if found[at].timescale != out.timescale {
-				return nil, unsupported("sidx", r.offset, "remux the file", "segment indices of different timescales")
-			}
-			next = append(next, found[at].references...)
-			out.end = max(out.end, found[at].end)
+			out.references = slices.Concat(out.references[:asked[n]], found[n].references, out.references[asked[n]+1:])
+			out.end = max(out.end, found[n].end)
 		}
-		out.references = next
 	}
-	return nil, damaged("sidx", out.references[0].offset, "segment indices are more than %d deep", maxIndexDepth)
+	return nil, errFar
 }
 
-// overlaps reports whether a reference to another index is needed for an
-// interval: it holds some of it, or what comes right before.
-func (s *segmentIndex) overlaps(r reference, from, to fragment.Time) bool {
-	start, end := fragment.Ticks(r.start, s.timescale), fragment.Ticks(r.start+r.duration, s.timescale)
-	return start.Less(to) && !end.Less(from)
+// leading returns which references to other indices matter for an interval:
+// those that hold some of it, or what comes right before. Where they are more
+// than the fragments that are looked at, those in the middle are left.
+func (s *segmentIndex) leading(from, to fragment.Time, left map[int64]bool) []int {
+	var out []int
+	for i, r := range s.references {
+		start, end := fragment.Ticks(r.start, s.timescale), fragment.Ticks(r.start+r.duration, s.timescale)
+		if r.index && !left[r.offset] && start.Less(to) && !end.Less(from) {
+			out = append(out, i)
+		}
+	}
+	if len(out) > maxFragments {
+		for _, i := range out[maxEarlier : len(out)-maxEarlier] {
+			left[s.references[i].offset] = true
+		}
+		out = slices.Delete(out, maxEarlier, len(out)-maxEarlier)
+	}
+	return out
+}
+
+// near reports whether a time is within so many hops, if s begins a daisy chain:
+// subsegments, and at last the next index, which is likely to reach as far.
+func (s *segmentIndex) near(w *seek.Window, to fragment.Time, hops int) bool {
+	n := len(s.references) - 1
+	if n < 1 || !s.references[n].index || slices.ContainsFunc(s.references[:n], func(r reference) bool { return r.index }) {
+		return true
+	}
+	last := s.references[n]
+	if _, ok := w.Held(seek.Range{Offset: last.offset, Length: min(last.size, headerBytes)}); ok {
+		return true
+	}
+	end := fragment.Ticks(last.start+last.duration, s.timescale)
+	left := to.Min(end).Sub(fragment.Ticks(last.start, s.timescale))
+	return !fragment.Ticks(int64(hops)*(last.start-s.references[0].start), s.timescale).Less(left)
+}
+
+// held reports whether the beginnings of some references are in hand.
+func held(w *seek.Window, refs []reference, which []int) bool {
+	return !slices.ContainsFunc(which, func(i int) bool {
+		_, ok := w.Held(seek.Range{Offset: refs[i].offset, Length: min(refs[i].size, headerBytes)})
+		return !ok
+	})
 }
 
 // readIndices reads the indices that some references lead to, all at once.

@@ -19,6 +19,7 @@ type view struct {
 	fragments []*moof                  // those that were read; nil for a progressive file
 	spans     map[uint32][]sampleRange // of each track, the samples of each fragment
 	hole      *hole                    // between the fragments, some that were not read
+	indexed   bool                     // an index told the fragments' places
 }
 
 // hole is where there are fragments that were not read.

@@ -10,16 +10,22 @@ import (
 
 // header writes what stands before the clip's media: ftyp, moov and the
 // header of an mdat of so many bytes. Media offsets depend on the moov's
-// length, and that only on whether they need 64 bits.
+// length, and that only on whether they need 64 bits: a first pass tells it.
 func (c *clip) header(media int64) []byte {
 	mdat := mdatHeader(media)
-	wide := media > math.MaxUint32-1<<28 // a moov never grows near 256 MiB
 	w := &builder{}
-	w.raw(c.head)
-	c.writeMoov(w, wide, 0)
-	start := int64(len(w.buf) + len(mdat))
-	w.buf = w.buf[:len(c.head)]
-	c.writeMoov(w, wide, start)
+	write := func(wide bool, start int64) (end int64) {
+		w.buf = append(w.buf[:0], c.head...)
+		c.writeMoov(w, wide, start)
+		return int64(len(w.buf) + len(mdat))
+	}
+	wide := false
+	start := write(wide, 0)
+	if start+media > math.MaxUint32 {
+		wide = true
+		start = write(wide, 0)
+	}
+	write(wide, start)
 	w.raw(mdat)
 	return w.buf
 }

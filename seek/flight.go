@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// maxFlights is how many fetches of a Window are on their way at a time.
+	// maxFlights is how many fetches of a Window are on their way at a time, but
+	// for those that ReadAtOnce adds.
 	maxFlights = 16
 	// mergeGap is the largest gap between two ranges of one call, in bytes, that
 	// is read too so that both come by one request.
@@ -70,8 +71,9 @@ func mergeNear(rs []Request, limit int64) []Request {
 	return out
 }
 
-// launch begins one fetch. The window's lock is held, and it is not closed.
-func (w *Window) launch(r Request) {
+// launch begins one fetch, which where it is queued waits for a slot. The
+// window's lock is held, and it is not closed.
+func (w *Window) launch(r Request, queued bool) {
 	if r.Offset < 0 || r.End() == farAway {
 		r.Length = ToEnd
 	}
@@ -79,10 +81,14 @@ func (w *Window) launch(r Request) {
 	w.flights = append(w.flights, f)
 	w.wg.Go(func() {
 		var info Info
+		slots := w.slots
+		if !queued {
+			slots = make(chan struct{}, 1)
+		}
 		select {
-		case w.slots <- struct{}{}:
+		case slots <- struct{}{}:
 			info, f.off, f.data, f.err = w.fetch(w.ctx, r)
-			<-w.slots
+			<-slots
 		case <-w.ctx.Done():
 			f.err = w.ctx.Err()
 		}

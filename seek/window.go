@@ -23,7 +23,7 @@ type Window struct {
 	ctx    context.Context // of the fetches; ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	slots  chan struct{} // taken by each fetch
+	slots  chan struct{} // taken by each fetch that is queued
 
 	mu      sync.Mutex
 	info    Info
@@ -82,7 +82,18 @@ func (w *Window) Info() Info {
 // All that is missing is asked for at once, near neighbours by one request.
 // More bytes than the Window may keep are [ErrLimit].
 func (w *Window) Read(ctx context.Context, requests ...Request) ([][]byte, error) {
-	needs, err := w.start(requests)
+	return w.read(ctx, true, requests)
+}
+
+// ReadAtOnce is Read of so few and small ranges that none has to wait until
+// others have been answered, however many are on their way: one round trip for
+// all. The caller bounds their number.
+func (w *Window) ReadAtOnce(ctx context.Context, requests ...Request) ([][]byte, error) {
+	return w.read(ctx, false, requests)
+}
+
+func (w *Window) read(ctx context.Context, queued bool, requests []Request) ([][]byte, error) {
+	needs, err := w.start(queued, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +118,7 @@ func (w *Window) ReadRange(ctx context.Context, r Range, p Purpose, note string)
 // Prefetch starts to fetch what Read would, and does not wait. What fails is
 // asked for again by the Read that needs it.
 func (w *Window) Prefetch(requests ...Request) {
-	w.start(requests) // an error is one of Read's, too
+	w.start(true, requests) // an error is one of Read's, too
 }
 
 // Held returns the bytes of a range if the Window holds all of them; as with
@@ -133,8 +144,8 @@ type need struct {
 }
 
 // start begins the fetches that the requests need beyond what is held or on its
-// way.
-func (w *Window) start(requests []Request) ([]need, error) {
+// way. Queued ones wait while as many as may be are on their way.
+func (w *Window) start(queued bool, requests []Request) ([]need, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx.Err() != nil {
@@ -151,7 +162,7 @@ func (w *Window) start(requests []Request) ([]need, error) {
 	}
 	began := len(w.flights)
 	for _, r := range mergeNear(lacking, w.held.limit) {
-		w.launch(r)
+		w.launch(r, queued)
 	}
 	for i := range needs {
 		w.await(&needs[i], began)
@@ -275,7 +286,7 @@ func (w *Window) collect(ctx context.Context, n *need) ([]byte, error) {
 		case again:
 			return nil, fmt.Errorf("reading %s (%s): %w", n.Range, n.Note, ErrChanged)
 		}
-		more, err := w.start([]Request{n.Request})
+		more, err := w.start(true, []Request{n.Request})
 		if err != nil {
 			return nil, err
 		}

@@ -691,3 +691,36 @@ func BenchmarkWindowReadFetch(b *testing.B) {
 		}
 	}
 }
+
+// What is to come in one round trip does not wait for slots: no range is answered
+// before all are asked for.
+func TestWindowReadsAtOnce(t *testing.T) {
+	const n = 64
+	src := pattern(1 << 30)
+	all := make(chan struct{})
+	src.Fault = func(_ context.Context, i int, _ seek.Request) seektest.Fault {
+		if i == n-1 {
+			close(all)
+		}
+		select {
+		case <-all:
+			return seektest.Fault{}
+		case <-time.After(10 * time.Second):
+			return seektest.Fault{Err: errors.New("it waits for others")}
+		}
+	}
+	w := newWindow(t, src, 0)
+	var requests []seek.Request
+	for i := range int64(n) {
+		requests = append(requests, at(i*miB, 10))
+	}
+	got, err := w.ReadAtOnce(t.Context(), requests...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, data := range got {
+		if want := seektest.PatternBytes(int64(i)*miB, 10); !bytes.Equal(data, want) {
+			t.Fatalf("range %d: %x, want %x", i, data, want)
+		}
+	}
+}
