@@ -189,14 +189,15 @@ func (t *track) reach(from, to int64) sampleRange {
 	return sampleRange{t.preroll(first), last + 1}
 }
 
-// lastSync returns the last sync sample, in decode order, that presents at or
-// before t; -1 where there is none. A sync sample that presents later may have
-// leading pictures around t, but those need the one before.
+// lastSync returns the last sample, in decode order, from which on decoding
+// gives all that presents from t on; -1 where there is none. A sync sample that
+// presents later may have leading pictures around t, but those need the one
+// before.
 func (s *sampleTables) lastSync(t int64) int64 {
 	_, latest := s.around(t)
 	i := s.accessBefore(latest)
 	for range maxReorder {
-		if i < 0 || s.compose(i) <= t {
+		if right, _ := s.rightFrom(max(0, i)); i < 0 || s.compose(right) <= t {
 			return i
 		}
 		i = s.accessBefore(i - 1)

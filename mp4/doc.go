@@ -6,10 +6,11 @@
 //
 //	format.go    recognises the file and finds its moov, wherever it is
 //	box.go       walks boxes in memory and checks every size
-//	movie.go     reads the moov: tracks, edit lists; describe.go, entry.go and
-//	             info.go what is said about them
+//	movie.go     reads the moov: tracks, edit lists; describe.go, entry.go,
+//	             codec.go and info.go what is said about them
 //	tables.go    answers questions about samples from the raw sample tables
-//	             (runs.go, chunks.go, groups.go, encrypted.go)
+//	             (runs.go, chunks.go, groups.go and grouping.go, extras.go,
+//	             encrypted.go)
 //	choose.go    maps an interval through the edit lists to samples (cut.go)
 //	plan.go      lays the chosen samples out and lists their byte ranges
 //	write.go     writes the clip's new moov (writetables.go)
@@ -21,11 +22,13 @@
 //	parts.go     reads a large moov in parts: slices.go and chunkslices.go read
 //	             its tables, demand.go fetches what they lack
 //	fragment.go  reads a moof; stretch.go makes sample tables of fragments
+//	             (fraggroups.go, fragextras.go)
 //	locate.go    finds the fragments of an interval by an index: sidx.go,
 //	             series.go (several of them), mfra.go, places.go; or without one,
 //	             scan.go
-//	fragwrite.go writes a fragmented clip; rebase.go changes the fragments that
-//	             pass on unread
+//	fragwrite.go writes a fragmented clip (trafwrite.go, sidxwrite.go); divide.go
+//	             makes fragments of progressive files, rebase.go changes those
+//	             that pass on unread
 //	segments.go  reads fragments that lie in segments, for HLS and DASH;
 //	             renditions.go joins several renditions into one clip
 //
@@ -34,7 +37,7 @@
 // costs little more than its moov.
 //
 // A clip is a progressive file with its moov in front, or where it has more
-// fragments than are looked at, a fragmented one. Its edit lists hide what
+// fragments than are looked at or where that is asked for, a fragmented one. Its edit lists hide what
 // stands before the interval because decoding has to begin there: the pictures
 // from the sync sample on, and the sound's pre-roll.
 package mp4

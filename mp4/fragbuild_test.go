@@ -53,6 +53,9 @@ type fragmentForm struct {
 	secondHdr bool // another moov behind the first
 	gap       int  // seconds that the times jump in the middle
 	late      int  // seconds at which the times begin
+
+	flags func(t *testTrack, sample int) uint32   // more flags of a sample
+	more  func(t *testTrack, from, to int) []byte // boxes at the end of a traf
 }
 
 // piece is a fragment while the file is written.
@@ -365,6 +368,9 @@ func (f *fragmentedFile) traf(t *testTrack, from, to, moof, data, ended int) []b
 			data += int(t.sizes[i])
 		}
 	}
+	if f.form.more != nil {
+		boxes = append(boxes, f.form.more(t, from, to))
+	}
 	return mkbox("traf", boxes...)
 }
 
@@ -387,6 +393,9 @@ func (f *fragmentedFile) trun(t *testTrack, from, to, data int, first bool) []by
 		sample, offset := uint32(0), int32(0)
 		if _, ok := slices.BinarySearch(t.sync, uint32(i+1)); t.sync != nil && !ok {
 			sample = 0x010000
+		}
+		if f.form.flags != nil {
+			sample |= f.form.flags(t, i)
 		}
 		if t.offsets != nil {
 			offset = t.offsets[i]

@@ -2,7 +2,6 @@ package mp4
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -13,6 +12,10 @@ import (
 // Fragmented is the layout with a moov that describes the tracks and fragments
 // that hold their samples.
 const Fragmented formats.Layout = "fragmented"
+
+// maxFragmentMedia is the most bytes of samples in one fragment: offsets in it
+// are of 31 bits (ISO/IEC 14496-12 section 8.8.8), and the moof comes on top.
+const maxFragmentMedia = 1 << 30
 
 // maxStretch is the most bytes of unread fragments in one part of a plan.
 const maxStretch = 8 << 20
@@ -124,6 +127,9 @@ func (c *clip) writeFragment(s section) (written, error) {
 	if size := s.info.Size; size >= 0 && media > size {
 		return written{}, c.movie.box.damaged(0, "the samples of a fragment overlap: %d bytes out of a file of %d", media, size)
 	}
+	if media > maxFragmentMedia {
+		return written{}, unsupported("", -1, "leave the layout out, or choose a shorter interval", "fragments of %d bytes", media)
+	}
 	head := c.moof(s, trafs, media)
 	out := written{parts: []seek.Part{seek.Literal(head, "moof")}, size: int64(len(head)) + media}
 	for _, ch := range all {
@@ -132,31 +138,6 @@ func (c *clip) writeFragment(s section) (written, error) {
 	}
 	out.parts = joinParts(out.parts)
 	out.start, out.until, out.sync = c.times(trafs)
-	return out, nil
-}
-
-// trafs returns what the clip delivers of a fragment, by track.
-func (c *clip) trafs(s section) ([]traf, error) {
-	var out []traf
-	for _, cut := range c.cuts {
-		r, ok := s.samples[cut]
-		if !ok || len(cut.ranges) == 0 {
-			continue
-		}
-		r.from, r.to = max(r.from, cut.ranges[0].from), min(r.to, cut.ranges[0].to)
-		if r.from >= r.to {
-			continue
-		}
-		chunks, err := cut.track.tables.chunksOf(r.from, r.to)
-		if err != nil {
-			return nil, err
-		}
-		t := traf{cut: cut, samples: r}
-		for _, ch := range chunks {
-			t.chunks = append(t.chunks, placed{chunk: ch})
-		}
-		out = append(out, t)
-	}
 	return out, nil
 }
 
@@ -190,125 +171,6 @@ func joinParts(parts []seek.Part) []seek.Part {
 	return out
 }
 
-// traf is a track's share of a fragment that is being written.
-type traf struct {
-	cut     *cut
-	samples sampleRange
-	chunks  []placed
-}
-
-// moof writes a fragment's moof and the header of its mdat.
-func (c *clip) moof(s section, trafs []traf, media int64) []byte {
-	mdat := mdatHeader(media)
-	var w builder
-	for range 2 { // the second time, its own length is known
-		start := int64(len(w.buf) + len(mdat))
-		w.buf = nil
-		w.box("moof", func() {
-			w.full("mfhd", 0, 0, func() { w.u32(s.number) })
-			for i := range trafs {
-				w.box("traf", func() { trafs[i].write(&w, start) })
-			}
-		})
-	}
-	w.raw(mdat)
-	return w.buf
-}
-
-// write writes the boxes of a traf whose samples are in an mdat that begins at
-// start, from the moof on.
-func (t *traf) write(w *builder, start int64) {
-	w.full("tfhd", 0, tfhdBaseIsMoof|tfhdDescription, func() {
-		w.u32(t.cut.id())
-		w.u32(t.chunks[0].description)
-	})
-	w.full("tfdt", 1, 0, func() { w.u64(uint64(t.cut.decodeInFragments(t.samples.from))) })
-	t.writeGroups(w)
-	s := t.cut.track.tables
-	sample := t.samples.from
-	for _, ch := range t.chunks {
-		w.full("trun", 1, trunDataOffset|trunDuration|trunSize|trunFlags|trunOffset, func() {
-			w.u32(uint32(ch.samples))
-			w.u32(uint32(start + ch.at))
-			for i := sample; i < sample+ch.samples; i++ {
-				w.u32(uint32(s.duration(i) - s.gaps[i]))
-				w.u32(uint32(s.size(i)))
-				w.u32(s.flags(i))
-				w.u32(uint32(s.offset(i)))
-			}
-		})
-		sample += ch.samples
-	}
-	if s.aux != nil {
-		s.aux.write(w, []sampleRange{t.samples}, func(at int) int64 { return int64(at) })
-	}
-}
-
-// flags returns a sample's flags as fragments have them.
-func (s *sampleTables) flags(sample int64) uint32 {
-	var flags uint32
-	if sample < int64(len(s.depends)) {
-		flags = uint32(s.depends[sample]) << 20
-	}
-	if !s.isSync(sample) {
-		flags |= sampleNonSync
-	}
-	return flags
-}
-
-// writeGroups writes the groups of the traf's samples; descriptions that the
-// moov does not have stand in the traf.
-func (t *traf) writeGroups(w *builder) {
-	for _, g := range t.cut.track.tables.groups {
-		runs := g.runsOf(t.samples.from, t.samples.to)
-		if !named(runs) {
-			continue
-		}
-		common := 0
-		if in := t.cut.track.common.group(g.typ); in != nil {
-			common = len(in.entries)
-		}
-		if common < len(g.entries) {
-			g.writeDescriptions(w, g.entries[common:])
-		}
-		for i, r := range runs {
-			if int(r.value) > common {
-				runs[i].value = r.value - int64(common) + localGroup
-			}
-		}
-		g.writeRuns(w, runs)
-	}
-}
-
-// times returns when the samples of a fragment present, by the index's track.
-func (c *clip) times(trafs []traf) (start, until int64, sync bool) {
-	main := c.mainCut()
-	for _, t := range trafs {
-		if t.cut != main {
-			continue
-		}
-		s := main.track.tables
-		start, until = math.MaxInt64, math.MinInt64
-		for i := t.samples.from; i < t.samples.to; i++ {
-			at := main.decodeInFragments(i) + s.offset(i)
-			start, until = min(start, at), max(until, at+s.duration(i)-s.gaps[i])
-		}
-		return start, until, s.isSync(t.samples.from)
-	}
-	return 0, 0, false
-}
-
-// mainCut is the cut whose times an index gives: the first of pictures, or the
-// first.
-func (c *clip) mainCut() *cut {
-	for _, cut := range c.cuts {
-		if cut.track.kind == formats.Video {
-			return cut
-		}
-	}
-	return c.cuts[0]
-}
-
 // passOn returns a stretch of unread fragments.
 func (c *clip) passOn(s section) (written, error) {
 	r := Rebase{Number: s.number}
@@ -340,38 +202,4 @@ func settle(parts []seek.Part, at int64) {
 			return // nothing behind can be placed
 		}
 	}
-}
-
-// writeSegmentIndex writes a sidx over the pieces of the clip, as far as their
-// sizes and times are known.
-func (c *clip) writeSegmentIndex(w *builder, pieces []written) {
-	main := c.mainCut()
-	for i := range pieces {
-		p := &pieces[i]
-		if p.size < 0 || p.size > math.MaxInt32 {
-			return
-		}
-		if p.until == 0 && i > 0 { // unread, or without the index's track
-			p.start, p.until, p.sync = pieces[i-1].until, pieces[i-1].until, true
-		}
-		if i > 0 {
-			pieces[i-1].until = p.start
-		}
-	}
-	w.full("sidx", 1, 0, func() {
-		w.u32(main.id())
-		w.u32(uint32(main.track.timescale))
-		w.u64(uint64(max(0, pieces[0].start)))
-		w.u64(0)
-		w.u32(uint32(len(pieces)))
-		for _, p := range pieces {
-			w.u32(uint32(p.size))
-			w.u32(uint32(max(0, p.until-p.start)))
-			if p.sync {
-				w.u32(1<<31 | 1<<28) // starts with a SAP of type 1
-			} else {
-				w.u32(0)
-			}
-		}
-	})
 }

@@ -5,20 +5,24 @@ import (
 	"slices"
 )
 
-// sampleGroup is a grouping of a track's samples: an sgpd and the sbgp of the
-// same type (ISO/IEC 14496-12 section 8.9).
+// sampleGroup is a grouping of a track's samples: an sgpd, and the sbgp or csgp
+// of the same type (ISO/IEC 14496-12 section 8.9); or an stps, which says the
+// same of random access points.
 type sampleGroup struct {
 	typ      string
 	param    []byte   // grouping_type_parameter, 4 bytes; nil where there is none
 	entries  [][]byte // descriptions, counting from 1
-	fallback uint32   // description of samples that no run names; 0: none
-	runs     *runTable
+	fallback uint32   // description of samples that are not named; 0: none
+	samples  grouping // nil: names none
+	stps     bool
 }
 
 // Grouping types that say where decoding may begin (section 10).
 const (
-	groupRoll = "roll"
-	groupRAP  = "rap "
+	groupRoll    = "roll" // at a distance from where it is right
+	groupPreroll = "prol" // the same, of samples that are for that only
+	groupRAP     = "rap " // open groups of pictures
+	groupSync    = "sync"
 )
 
 // localGroup is what indices into a track fragment's own sgpd begin behind
@@ -30,38 +34,43 @@ const maxGroups = 64
 
 // index returns the description of a sample, 0 where it has none.
 func (g *sampleGroup) index(sample int64) uint32 {
-	out := g.fallback
-	if g.runs == nil {
-		return out
+	if g.samples != nil {
+		if i := g.samples.index(sample); i != 0 {
+			return i
+		}
 	}
-	from := g.runs.markBefore(func(m runMark) bool { return m.sample > sample })
-	g.runs.walk(from, false, func(at runMark, r run) bool {
-		if sample >= at.sample+r.count {
-			return true
-		}
-		if r.value != 0 {
-			out = uint32(r.value)
-		}
-		return false
-	})
-	return out
+	return g.fallback
 }
 
-// group returns the grouping of a type.
-func (s *sampleTables) group(typ string) *sampleGroup {
+// distance is what a description of a roll group says (section 10.1): a number
+// of samples. Before a sample where it is negative, else from it on, decoding
+// takes so many until it is right.
+func (g *sampleGroup) distance(index uint32) int64 {
+	if i := int64(index); i >= 1 && i <= int64(len(g.entries)) && len(g.entries[i-1]) >= 2 {
+		return int64(int16(be.Uint16(g.entries[i-1])))
+	}
+	return 0
+}
+
+// rollBack returns how many samples before another one decoding has to begin at
+// most, by the groups that say so.
+func (s *sampleTables) rollBack() int64 {
+	var most int64
 	for _, g := range s.groups {
-		if g.typ == typ {
-			return g
+		if g.typ == groupRoll || g.typ == groupPreroll {
+			for i := range g.entries {
+				most = max(most, -g.distance(uint32(i+1)))
+			}
 		}
 	}
-	return nil
+	return most
 }
 
 // groupOf returns the grouping of a type and parameter among groups, added to
 // them where there is none.
 func groupOf(groups *[]*sampleGroup, typ string, param []byte) *sampleGroup {
 	for _, g := range *groups {
-		if g.typ == typ && (param == nil || g.param == nil || bytes.Equal(g.param, param)) {
+		if g.typ == typ && !g.stps && (param == nil || g.param == nil || bytes.Equal(g.param, param)) {
 			if g.param == nil {
 				g.param = param
 			}
@@ -79,9 +88,9 @@ func groupOf(groups *[]*sampleGroup, typ string, param []byte) *sampleGroup {
 // which does not tell it.
 func fixedDescription(typ string, n, size int) int {
 	switch typ {
-	case groupRoll, "prol":
+	case groupRoll, groupPreroll:
 		return 2
-	case groupRAP, "sync", "tele":
+	case groupRAP, groupSync, "tele":
 		return 1
 	}
 	if n > 0 && size%n == 0 {
@@ -132,8 +141,12 @@ func readDescriptions(b box) (typ string, entries [][]byte, fallback uint32) {
 	return typ, entries, fallback
 }
 
-// groupRuns reads an sbgp: its type, its parameter and its table.
-func groupRuns(b box) (typ string, param, table []byte) {
+// readGrouping reads an sbgp or a csgp: its type, its parameter and which
+// samples it names.
+func readGrouping(b box) (typ string, param []byte, samples grouping) {
+	if b.typ == "csgp" {
+		return readPatterns(b)
+	}
 	p := b.payload()
 	if len(p) < 12 {
 		return "", nil, nil
@@ -150,10 +163,14 @@ func groupRuns(b box) (typ string, param, table []byte) {
 	if n*8 > int64(len(p)-4) {
 		return typ, param, nil
 	}
-	return typ, param, p[4 : 4+8*n]
+	runs, bad := newRunTable(p[4:4+8*n], false)
+	if bad >= 0 {
+		return "", nil, nil
+	}
+	return typ, param, groupRuns{runs}
 }
 
-// readGroup reads an sgpd or an sbgp of an stbl.
+// readGroup reads an sgpd, an sbgp or a csgp of an stbl.
 func (s *sampleTables) readGroup(b box) {
 	if b.typ == "sgpd" {
 		if typ, entries, fallback := readDescriptions(b); typ != "" {
@@ -162,26 +179,30 @@ func (s *sampleTables) readGroup(b box) {
 		}
 		return
 	}
-	typ, param, table := groupRuns(b)
-	if runs, bad := newRunTable(table, false); typ != "" && bad < 0 {
-		groupOf(&s.groups, typ, param).runs = runs
+	if typ, param, samples := readGrouping(b); typ != "" {
+		groupOf(&s.groups, typ, param).samples = samples
 	}
+}
+
+// readPartialSync reads an stps.
+func (s *sampleTables) readPartialSync(b box) error {
+	list, err := b.entries(4)
+	if err != nil {
+		return err
+	}
+	if !ascending(list) {
+		return b.damaged(8, "partial sync samples are not in order")
+	}
+	s.groups = append(s.groups, &sampleGroup{typ: groupRAP, entries: [][]byte{{0}}, samples: partialSync(list), stps: true})
+	return nil
 }
 
 // runsOf returns the descriptions of the samples [from, to) as runs.
 func (g *sampleGroup) runsOf(from, to int64) []run {
-	var out []run
-	have := int64(0)
-	if g.runs != nil {
-		for _, r := range sliceRuns(g.runs, false, from, to) {
-			out = appendRun(out, r)
-			have += r.count
-		}
+	if g.samples == nil {
+		return []run{{to - from, 0}}
 	}
-	if have < to-from {
-		out = appendRun(out, run{to - from - have, 0})
-	}
-	return out
+	return g.samples.slice(from, to)
 }
 
 // writeDescriptions writes an sgpd.
@@ -233,68 +254,4 @@ func (g *sampleGroup) writeRuns(w *builder, runs []run) {
 // named reports whether runs name any description.
 func named(runs []run) bool {
 	return slices.ContainsFunc(runs, func(r run) bool { return r.value != 0 })
-}
-
-// addGroups adds what a track fragment says of its n samples' groups. Indices
-// into its own descriptions become indices into those of the whole.
-func (b *stretch) addGroups(traf box, n int64) {
-	local := map[string][][]byte{}
-	var runs []box
-	for c, err := range traf.children() {
-		if err != nil {
-			break
-		}
-		switch c.typ {
-		case "sgpd":
-			typ, entries, _ := readDescriptions(c)
-			local[typ] = entries
-		case "sbgp":
-			runs = append(runs, c)
-		}
-	}
-	for _, c := range runs {
-		typ, param, table := groupRuns(c)
-		if typ == "" {
-			continue
-		}
-		b.addGroup(typ, param, table, local[typ], n)
-	}
-}
-
-func (b *stretch) addGroup(typ string, param, table []byte, local [][]byte, n int64) {
-	g := groupOf(&b.groups, typ, param)
-	runs := b.groupRuns[g]
-	if have := countRuns(runs); have < b.count {
-		runs = appendRun(runs, run{b.count - have, 0})
-	}
-	for i := 0; i+8 <= len(table) && n > 0; i += 8 {
-		r := run{min(int64(be.Uint32(table[i:])), n), int64(be.Uint32(table[i+4:]))}
-		if at := r.value - localGroup; at > 0 {
-			r.value = 0
-			if at <= int64(len(local)) {
-				r.value = g.describe(local[at-1])
-			}
-		}
-		n -= r.count
-		runs = appendRun(runs, r)
-	}
-	b.groupRuns[g] = runs
-}
-
-// describe returns the index of a description, added where it is not there.
-func (g *sampleGroup) describe(entry []byte) int64 {
-	i := slices.IndexFunc(g.entries, func(e []byte) bool { return bytes.Equal(e, entry) })
-	if i < 0 {
-		i = len(g.entries)
-		g.entries = append(g.entries, entry)
-	}
-	return int64(i + 1)
-}
-
-func countRuns(runs []run) int64 {
-	var n int64
-	for _, r := range runs {
-		n += r.count
-	}
-	return n
 }

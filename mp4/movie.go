@@ -46,7 +46,6 @@ type track struct {
 	common     *sampleTables // those of the moov, where tables are others
 	defaults   fragmentDefaults
 	end        int64    // composition time at which the media ends, where its tables do not tell; 0: they do
-	roll       int64    // samples that an audio roll group asks to decode before
 	companions []uint32 // tracks that belong to it: chapters and time codes
 
 	stbl, tkhd, mdhd, stsd box
@@ -304,24 +303,7 @@ func (t *track) readStbl(b box) error {
 		t.entry, err = readSampleEntry(stsd, t.kind)
 	}
 	t.stbl, t.tables = b, tables
-	if err != nil {
-		return err
-	}
-	t.readRoll()
-	return nil
-}
-
-// readRoll takes the farthest pre-roll out of the roll group's descriptions
-// (ISO/IEC 14496-12 section 10.1): a negative distance says how many samples
-// before a sample decoding has to begin.
-func (t *track) readRoll() {
-	if g := t.tables.group(groupRoll); g != nil {
-		for _, e := range g.entries {
-			if len(e) >= 2 {
-				t.roll = max(t.roll, -int64(int16(be.Uint16(e))))
-			}
-		}
-	}
+	return err
 }
 
 // track returns the track of an ID, nil where there is none.

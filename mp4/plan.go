@@ -57,11 +57,16 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 	if err := c.loadAux(ctx, f.window); err != nil {
 		return nil, err
 	}
-	if c.fragmented {
+	switch {
+	case !c.fragmented:
+		return c.plan()
+	case v.fragments == nil:
+		c.head = fragmentBrand(c.head)
+		c.sections = c.divide(&info)
+	default:
 		c.sections = v.sections(c.cuts, &info)
-		return c.planFragmented()
 	}
-	return c.plan()
+	return c.planFragmented()
 }
 
 // warnOfTracksOff says which pictures and sounds the file has but does not play
@@ -113,12 +118,11 @@ func (f *file) readWhole(ctx context.Context) (*movie, error) {
 }
 
 // layout decides how the clip is arranged: as one index with one stretch of
-// media where all fragments are known by an index and few, else as fragments.
+// media where the file is, or where all fragments are known by an index and few,
+// else as fragments.
 func (v *view) layout(asked formats.Layout) (formats.Layout, error) {
 	switch {
-	case v.fragments == nil && asked == Fragmented:
-		return "", unsupported("", -1, "leave the layout out", "fragmented clips of a file that is not fragmented")
-	case v.fragments == nil, asked == Progressive && v.hole == nil:
+	case asked == Progressive && v.hole == nil, asked == "" && v.fragments == nil:
 		return Progressive, nil
 	case asked == Progressive:
 		return "", unsupported("", -1, "leave the layout out, or choose a shorter interval",
@@ -147,8 +151,10 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 	}
 	if n := len(cut.ranges); n > 0 && (v.hole == nil || v.beforeHole(t, cut.ranges[0].from)) {
 		cut.base = t.tables.decode(cut.ranges[0].from)
-		if c.fragmented { // fragments have no place for samples left out
+		if c.fragmented {
 			cut.trimStart, cut.trimEnd = 0, 0
+		}
+		if v.fragments != nil && c.fragmented { // what lies between may be unread
 			cut.ranges = []sampleRange{{cut.ranges[0].from, cut.ranges[n-1].to}}
 		}
 	}

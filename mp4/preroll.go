@@ -37,7 +37,7 @@ func (t *track) prerollFrom(first int64) int64 {
 		return t.behindReservoir(first)
 	case familyExact:
 	}
-	return first - max(frames, t.roll)
+	return first - max(frames, t.tables.rollBack())
 }
 
 // back returns the last sample at least so many seconds before first, -1 where

@@ -33,13 +33,20 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "clip.mp4", time.Time{}, bytes.NewReader(c.data))
 }
 
-// TestSegmentIndex seeks in a fragmented clip over HTTP with ffmpeg: the sidx in
+// TestSegmentIndex seeks in fragmented clips over HTTP with ffmpeg: the sidx in
 // front leads it straight to the right fragment, and it shows the right picture.
 func TestSegmentIndex(t *testing.T) {
 	tools.Need(t, "ffmpeg", "ffprobe")
-	long := made{name: "long-fragments", args: args(
-		s("-f", "lavfi", "-i", "testsrc2=s=160x90:r=25:d=100,noise=alls=20:allf=t:all_seed=1"),
-		x264, s("-bf", "2", "-b:v", "700k", "-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx"))}
+	film := args(s("-f", "lavfi", "-i", "testsrc2=s=160x90:r=25:d=100,noise=alls=20:allf=t:all_seed=1"), x264, s("-bf", "2", "-b:v", "700k"))
+	for _, long := range []made{
+		{name: "long-fragments", args: append(film[:len(film):len(film)], "-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx")},
+		{name: "long-progressive", args: film},
+	} {
+		t.Run(long.name, func(t *testing.T) { checkSegmentIndex(t, long) })
+	}
+}
+
+func checkSegmentIndex(t *testing.T, long made) {
 	o := mustOpen(t, long.path(t))
 	sel := between(3.5, 97)
 	sel.Layout = mp4.Fragmented

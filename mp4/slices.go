@@ -209,10 +209,11 @@ func (t *track) sliceMore(d *demand, s *sampleTables, first, to, total int64) er
 	if n := t.stblNode.child("sdtp"); n != nil {
 		t.dependsOf(d, n, s, first, to, total)
 	}
+	s.extras = t.tables.extras.from(first)
 	for _, g := range t.tables.groups {
 		c := *g
-		if g.runs != nil {
-			c.runs, _ = newRunTable(encodeRuns(g.runsOf(first, to)), false)
+		if g.samples != nil {
+			c.samples = grouped(g.runsOf(first, to))
 		}
 		s.groups = append(s.groups, &c)
 	}

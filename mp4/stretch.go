@@ -27,23 +27,27 @@ type stretch struct {
 	lastSamples       int64
 	lastDescription   uint32
 	groups            []*sampleGroup
-	groupRuns         map[*sampleGroup][]run
-	aux               [][]byte // encryption information of each sample; nil: none has any
+	grouped           map[*sampleGroup][]run // which descriptions the samples have
+	aux               [][]byte               // encryption information of each sample; nil: none has any
 	subsamples        bool
 	gaps              map[int64]int64 // how much longer a sample lasts than it says, until the next
 	fragments         []sampleRange   // the samples of each fragment that was added
 	sizesDiffer       bool
 	oneSize           int64
 	dependsOnAnything bool
+	padding           []byte                   // padb, a byte for each sample
+	priorities        []byte                   // stdp
+	padded, ranked    bool                     // any of them says anything
+	parts             map[uint32]*partsBuilder // by the flags of their subs
 }
 
 // newStretch returns an empty stretch of a track.
 func newStretch(t *track, limit int64) *stretch {
-	b := &stretch{track: t, limit: limit, groupRuns: map[*sampleGroup][]run{}, gaps: map[int64]int64{}}
+	b := &stretch{track: t, limit: limit, grouped: map[*sampleGroup][]run{}, gaps: map[int64]int64{}, parts: map[uint32]*partsBuilder{}}
 	for _, g := range t.tables.groups { // a copy: descriptions of fragments are added
 		c := *g
 		c.entries = append([][]byte(nil), g.entries...)
-		c.runs = nil
+		c.samples = nil
 		b.groups = append(b.groups, &c)
 	}
 	return b
@@ -100,22 +104,36 @@ func (b *stretch) addFragment(f *moof) error {
 		if err := b.addAux(t.box, f.box, n); err != nil {
 			return err
 		}
+		var x extras
+		depends, err := t.readExtras(&x)
+		if err != nil {
+			return err
+		}
+		b.addParts(&x, n)
+		first := b.count
 		for i := range t.runs {
-			b.addRun(&t.runs[i], t.description)
+			b.addRun(&t.runs[i], t.description, func(sample int64, flags uint32) uint32 {
+				if i := sample - first; i < int64(len(depends)) {
+					flags = flags&^sampleDepends | uint32(depends[i])<<20
+				}
+				return flags | x.flags(sample-first)
+			})
 		}
 	}
 	b.fragments = append(b.fragments, sampleRange{from, b.count})
 	return nil
 }
 
-func (b *stretch) addRun(r *trackRun, description uint32) {
+// addRun adds the samples of a run. More adds to a sample's flags what other
+// tables say.
+func (b *stretch) addRun(r *trackRun, description uint32, more func(sample int64, flags uint32) uint32) {
 	if r.count == 0 {
 		return
 	}
 	b.addChunk(r.data, r.count, description)
 	for i := range r.count {
 		s := r.sample(i)
-		b.addSample(int64(s.duration), int64(s.offset), int64(s.size), isSync(s.flags), byte(s.flags>>20))
+		b.addSample(int64(s.duration), int64(s.offset), int64(s.size), more(b.count, s.flags))
 	}
 }
 
@@ -131,23 +149,19 @@ func (b *stretch) addTables(t *sampleTables, from, to int64) error {
 	if err != nil {
 		return err
 	}
-	for _, g := range t.groups {
-		if g.runs == nil {
-			continue
+	for i, g := range t.groups { // the stretch's own begin with the same
+		if g.samples != nil {
+			b.addGroup(b.groups[i], g.runsOf(from, to), nil)
 		}
-		own := groupOf(&b.groups, g.typ, g.param)
-		b.groupRuns[own] = g.runsOf(from, to)
 	}
 	for _, c := range chunks {
 		b.addChunk(c.offset, c.samples, c.description)
 	}
 	durations, offsets := t.durations(from, to), t.offsets(from, to)
+	x := t.extras.from(from)
+	b.addParts(&x, to-from)
 	for i := from; i < to; i++ {
-		depends := byte(0)
-		if i < int64(len(t.depends)) {
-			depends = t.depends[i]
-		}
-		b.addSample(take(&durations), take(&offsets), t.size(i), t.isSync(i), depends)
+		b.addSample(take(&durations), take(&offsets), t.size(i), t.flags(i))
 	}
 	b.fragments = append(b.fragments, sampleRange{b.count - (to - from), b.count})
 	return nil
@@ -176,7 +190,9 @@ func (b *stretch) addChunk(offset, samples int64, description uint32) {
 	b.lastSamples, b.lastDescription = samples, description
 }
 
-func (b *stretch) addSample(duration, offset, size int64, sync bool, depends byte) {
+// addSample adds a sample with flags as fragments have them.
+func (b *stretch) addSample(duration, offset, size int64, flags uint32) {
+	depends, padding, priority := byte(flags>>20), byte(flags>>17&7), uint16(flags)
 	b.durations = appendRun(b.durations, run{1, duration})
 	b.offsets = appendRun(b.offsets, run{1, offset})
 	b.sizes = be.AppendUint32(b.sizes, uint32(size))
@@ -186,9 +202,11 @@ func (b *stretch) addSample(duration, offset, size int64, sync bool, depends byt
 	b.sizesDiffer = b.sizesDiffer || size != b.oneSize
 	b.depends = append(b.depends, depends)
 	b.dependsOnAnything = b.dependsOnAnything || depends != 0
+	b.padding, b.priorities = append(b.padding, padding), be.AppendUint16(b.priorities, priority)
+	b.padded, b.ranked = b.padded || padding != 0, b.ranked || priority != 0
 	b.count++
 	b.end += duration
-	if sync {
+	if isSync(flags) {
 		b.sync = be.AppendUint32(b.sync, uint32(b.count))
 	} else {
 		b.nonSync = true
@@ -214,9 +232,10 @@ func (b *stretch) tables() (*sampleTables, error) {
 	if len(b.offsets) > 1 || len(b.offsets) == 1 && b.offsets[0].value != 0 {
 		s.ctts, _ = newRunTable(encodeRuns(b.offsets), true)
 	}
-	for g, runs := range b.groupRuns {
-		g.runs, _ = newRunTable(encodeRuns(runs), false)
+	for g, runs := range b.grouped {
+		g.samples = grouped(runs)
 	}
+	s.extras = b.extras()
 	if b.aux != nil {
 		s.aux = &auxInfo{samples: b.aux, subsamples: b.subsamples}
 	}

@@ -33,6 +33,7 @@ type sampleTables struct {
 
 	depends  []byte // sdtp entries, one byte each; nil where there are none
 	groups   []*sampleGroup
+	extras   extras
 	aux      *auxInfo        // of the samples; nil where not encrypted, or still in the file
 	auxPlace *auxTables      // where it is in the file
 	gaps     map[int64]int64 // ticks that samples last longer than they say, until the next
@@ -115,16 +116,15 @@ func (s *sampleTables) offsetsAround(sample int64) (least, greatest int64) {
 }
 
 // accessBefore returns the last sample at or before one at which decoding can
-// begin, or -1: a sync sample, or one that the groups name (ISO/IEC 14496-12
-// sections 10.1 and 10.4).
+// begin, so that the one comes out right, or -1: a sync sample, or one that the
+// groups name (ISO/IEC 14496-12 sections 10.1 and 10.4).
 func (s *sampleTables) accessBefore(sample int64) int64 {
 	i := s.syncBefore(sample)
-	g := s.group(groupRAP)
-	if g == nil || g.runs == nil || s.all {
+	if s.all || !slices.ContainsFunc(s.groups, (*sampleGroup).access) {
 		return i
 	}
 	for n := sample; n > i && sample-n < maxAccessScan; n-- {
-		if g.index(n) != 0 {
+		if right, ok := s.rightFrom(n); ok && right <= sample {
 			return n
 		}
 	}
@@ -134,6 +134,33 @@ func (s *sampleTables) accessBefore(sample int64) int64 {
 // maxAccessScan bounds how far back a random access point of a group is looked
 // for, in samples.
 const maxAccessScan = 1024
+
+// access reports whether a group may name samples at which decoding can begin.
+func (g *sampleGroup) access() bool {
+	return (g.typ == groupRAP || g.typ == groupSync || g.typ == groupRoll) && g.samples != nil
+}
+
+// rightFrom returns the first sample that is right where decoding begins at
+// another one: itself, or where pictures are refreshed bit by bit one behind. Ok
+// is false where decoding cannot begin there.
+func (s *sampleTables) rightFrom(sample int64) (first int64, ok bool) {
+	if s.isSync(sample) {
+		return sample, true
+	}
+	for _, g := range s.groups {
+		if !g.access() {
+			continue
+		}
+		switch i := g.index(sample); {
+		case i == 0:
+		case g.typ != groupRoll:
+			return sample, true
+		case g.distance(i) > 0:
+			first, ok = sample+g.distance(i), true
+		}
+	}
+	return first, ok
+}
 
 // syncBefore returns the last sync sample at or before a sample, or -1.
 func (s *sampleTables) syncBefore(sample int64) int64 {
@@ -265,8 +292,10 @@ func (s *sampleTables) readTable(b box) (err error) {
 		err = s.readCompactSizes(b)
 	case "sdtp":
 		s.depends = b.payload()[min(4, len(b.payload())):]
-	case "sgpd", "sbgp":
+	case "sgpd", "sbgp", "csgp":
 		s.readGroup(b)
+	case "stps":
+		err = s.readPartialSync(b)
 	case "stsc":
 		s.stsc, err = b.entries(12)
 	case "stco":
@@ -275,6 +304,8 @@ func (s *sampleTables) readTable(b box) (err error) {
 	case "co64":
 		s.chunks, err = b.entries(8)
 		s.wide = true
+	default:
+		_, err = s.extras.read(b)
 	}
 	return err
 }

@@ -20,8 +20,7 @@ func (c *clip) writeTables(w *builder, i int, stbl box, wide bool, start int64) 
 		for b := range stbl.children() {
 			switch b.typ {
 			case "stsd", "stts", "ctts", "stss", "stsz", "stz2", "stsc", "stco", "co64", "sdtp",
-				"sgpd", "sbgp", "saiz", "saio", "senc": // written above
-			case "stps", "stsh", "padb", "stdp", "subs", "csgp": // about single samples, and not cut
+				"stps", "stsh", "padb", "stdp", "subs", "sgpd", "sbgp", "csgp", "saiz", "saio", "senc": // written above
 			case "cslg":
 				if cut.refine == 1 {
 					w.raw(b.raw)
@@ -35,7 +34,7 @@ func (c *clip) writeTables(w *builder, i int, stbl box, wide bool, start int64) 
 			}
 		}
 		for _, g := range cut.track.common.groups {
-			if c.fragmented {
+			if c.fragmented && len(g.entries) > 0 {
 				g.writeDescriptions(w, g.entries)
 			}
 		}
@@ -63,6 +62,7 @@ func (c *clip) writeSamples(w *builder, i int, wide bool, start int64) {
 	c.writeChunks(w, i, wide, start)
 	cut.writeSizes(w)
 	cut.writeGroups(w)
+	cut.writeExtras(w)
 	if s.aux != nil {
 		s.aux.write(w, cut.ranges, func(at int) int64 { return int64(at) })
 	}
@@ -132,16 +132,13 @@ func (c *cut) writeSync(w *builder) {
 	w.full("stss", 0, 0, func() {
 		at := len(w.buf)
 		w.u32(0)
-		var number, entries uint32
-		for _, r := range c.ranges {
-			for s := r.from; s < r.to; s++ {
-				number++
-				if c.track.tables.isSync(s) {
-					w.u32(number)
-					entries++
-				}
+		entries := uint32(0)
+		c.each(func(number, sample int64) {
+			if c.track.tables.isSync(sample) {
+				w.u32(uint32(number + 1))
+				entries++
 			}
-		}
+		})
 		be.PutUint32(w.buf[at:], entries)
 	})
 }
@@ -209,16 +206,43 @@ func (c *clip) writeChunks(w *builder, i int, wide bool, start int64) {
 // writeGroups writes the groups that the delivered samples belong to.
 func (c *cut) writeGroups(w *builder) {
 	for _, g := range c.track.tables.groups {
-		g.writeDescriptions(w, g.entries)
-		if g.runs == nil {
-			continue
-		}
 		var runs []run
 		for _, r := range c.ranges {
 			for _, v := range g.runsOf(r.from, r.to) {
 				runs = appendRun(runs, v)
 			}
 		}
-		g.writeRuns(w, runs)
+		switch {
+		case g.stps:
+			writePartialSync(w, runs)
+		case len(g.entries) > 0 || g.samples == nil: // several groupings of a type share descriptions
+			g.writeDescriptions(w, g.entries)
+			fallthrough
+		default:
+			if g.samples != nil {
+				g.writeRuns(w, runs)
+			}
+		}
 	}
+}
+
+// writePartialSync writes an stps of the samples that runs name.
+func writePartialSync(w *builder, runs []run) {
+	if !named(runs) {
+		return
+	}
+	w.full("stps", 0, 0, func() {
+		at := len(w.buf)
+		w.u32(0)
+		var number, entries uint32
+		for _, r := range runs {
+			for range r.count {
+				if number++; r.value != 0 {
+					w.u32(number)
+					entries++
+				}
+			}
+		}
+		be.PutUint32(w.buf[at:], entries)
+	})
 }

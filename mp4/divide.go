@@ -1,0 +1,167 @@
+package mp4
+
+import (
+	"sort"
+
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// How long the fragments are that samples of a progressive file are divided
+// into. They begin with sync samples where those are not too rare.
+var (
+	fragmentLength = fragment.Seconds(2)
+	longFragment   = fragment.Seconds(10)
+	// outOfStep is how far from the pictures' the border of another track may
+	// be, so that fragments follow one another in the clip as in the file: then
+	// they come by few requests.
+	outOfStep = fragment.Seconds(1)
+)
+
+// border is where one fragment ends and the next begins.
+type border struct {
+	time   fragment.Time // of decoding, on the presentation's timeline
+	offset int64         // of the first sample in the file; -1 where no sample begins it
+}
+
+// divide deals the samples of a progressive file to fragments.
+func (c *clip) divide(info *seek.Info) []section {
+	main := c.mainCut()
+	lo, hi := c.decoding()
+	var out []section
+	last := border{time: lo, offset: -1}
+	for {
+		next := c.nextBorder(main, last.time, hi)
+		s := section{number: uint32(len(out) + 1), samples: map[*cut]sampleRange{}, info: info}
+		for _, cut := range c.cuts {
+			from, to := c.bordering(cut, main, last), c.bordering(cut, main, next)
+			if !next.time.Less(hi) {
+				to = cut.track.tables.count
+			}
+			if len(out) == 0 {
+				from = 0
+			}
+			s.samples[cut] = sampleRange{from, max(from, to)}
+		}
+		out = append(out, s)
+		if !next.time.Less(hi) {
+			return out
+		}
+		last = next
+	}
+}
+
+// decoding returns when the first of the delivered samples is decoded and when
+// the last ends, on the presentation's timeline.
+func (c *clip) decoding() (lo, hi fragment.Time) {
+	for i, cut := range c.cuts {
+		first, last := cut.ranges[0].from, cut.ranges[len(cut.ranges)-1].to
+		a, b := c.decodeTime(cut, first), c.decodeTime(cut, last)
+		if i == 0 {
+			lo, hi = a, b
+		}
+		lo, hi = lo.Min(a), hi.Max(b)
+	}
+	return lo, hi
+}
+
+// decodeTime returns when a sample is decoded, on the presentation's timeline
+// by the track's first edit.
+func (c *clip) decodeTime(cut *cut, sample int64) fragment.Time {
+	return fragment.Ticks(cut.track.tables.decode(sample), cut.track.timescale).Add(c.movie.shift(cut.track))
+}
+
+// at returns the first sample of a cut that is decoded at or after a time.
+func (c *clip) at(cut *cut, t fragment.Time) int64 {
+	media := t.Sub(c.movie.shift(cut.track)).Ceil(cut.track.timescale)
+	return cut.track.tables.atDecode(media-1) + 1
+}
+
+// nextBorder returns the border behind the one at a time: at a sync sample of
+// the main track, or at any where those are rare. Before the track begins and
+// behind its end it is anywhere.
+func (c *clip) nextBorder(main *cut, last, hi fragment.Time) border {
+	s := main.track.tables
+	first, end := main.ranges[0].from, main.ranges[len(main.ranges)-1].to
+	early, late := c.at(main, last.Add(fragmentLength)), c.at(main, last.Add(longFragment))
+	if late <= first || c.at(main, last) >= end {
+		return border{time: c.nextSample(last.Add(fragmentLength), hi), offset: -1}
+	}
+	sample := s.syncFrom(max(early, first))
+	if sample < 0 || sample > late {
+		sample = late
+	}
+	if sample < end {
+		return border{time: c.decodeTime(main, sample), offset: s.place(sample)}
+	}
+	if ends := c.decodeTime(main, end); last.Less(ends) && fragmentLength.Less(hi.Sub(ends)) {
+		return border{time: ends, offset: -1}
+	}
+	return border{time: hi, offset: -1}
+}
+
+// nextSample returns when the first sample at or after a time is decoded, hi
+// where there is none.
+func (c *clip) nextSample(t, hi fragment.Time) fragment.Time {
+	for _, cut := range c.cuts {
+		if sample := c.at(cut, t); sample < cut.track.tables.count {
+			hi = hi.Min(c.decodeTime(cut, sample))
+		}
+	}
+	return hi
+}
+
+// bordering returns the first sample of a cut behind a border: by its time, and
+// near that by its place in the file.
+func (c *clip) bordering(cut, main *cut, b border) int64 {
+	sample := c.at(cut, b.time)
+	if cut == main || b.offset < 0 {
+		return sample
+	}
+	s := cut.track.tables
+	from, to := c.at(cut, b.time.Sub(outOfStep)), min(s.count, c.at(cut, b.time.Add(outOfStep)))
+	if from >= to {
+		return sample
+	}
+	return from + int64(sort.Search(int(to-from), func(i int) bool { return s.place(from+int64(i)) >= b.offset }))
+}
+
+// syncFrom returns the first sync sample at or after a sample, -1 where there is
+// none.
+func (s *sampleTables) syncFrom(sample int64) int64 {
+	if s.all {
+		return sample
+	}
+	n := len(s.sync) / 4
+	i := sort.Search(n, func(i int) bool { return int64(be.Uint32(s.sync[4*i:]))-1 >= sample })
+	if i == n {
+		return -1
+	}
+	return int64(be.Uint32(s.sync[4*i:])) - 1
+}
+
+// place returns where a sample is in the file, -1 where that is not known.
+func (s *sampleTables) place(sample int64) int64 {
+	chunks, err := s.chunksOf(sample, sample+1)
+	if err != nil || len(chunks) == 0 {
+		return -1
+	}
+	return chunks[0].offset
+}
+
+// fragmentBrand adds to an ftyp the brand that says that fragments count from
+// their own beginning (ISO/IEC 14496-12 annex E). QuickTime has no such brand.
+func fragmentBrand(ftyp []byte) []byte {
+	const brand = "iso6"
+	if len(ftyp) < 16 || string(ftyp[8:12]) == "qt  " {
+		return ftyp
+	}
+	for at := 16; at+4 <= len(ftyp); at += 4 {
+		if string(ftyp[at:at+4]) == brand {
+			return ftyp
+		}
+	}
+	out := append(append([]byte(nil), ftyp...), brand...)
+	be.PutUint32(out, uint32(len(out)))
+	return out
+}

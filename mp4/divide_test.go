@@ -1,0 +1,173 @@
+package mp4_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/Eyevinn/mp4ff/bits"
+	ffmp4 "github.com/Eyevinn/mp4ff/mp4"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/mp4"
+)
+
+// TestDivided cuts progressive files into fragments and compares the clips as
+// those of fragmented files.
+func TestDivided(t *testing.T) {
+	all := append([]made(nil), files...)
+	for _, c := range codecs {
+		all = append(all, c.made)
+	}
+	for n, m := range all {
+		if !tools.Full() && n%6 != 0 {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			path := m.path(t)
+			o := mustOpen(t, path)
+			want := []interval{m.trait}
+			if tools.Full() {
+				want = append(want, intervals...)
+			}
+			for _, i := range want {
+				t.Run(name(i.a, i.b), func(t *testing.T) { m.compareLayout(t, o, path, i, mp4.Fragmented) })
+			}
+		})
+	}
+}
+
+// TestDividedForms reads fragments made of progressive files of many forms back
+// with mp4ff: every sample is at its time, the index tells where each fragment
+// is and when it begins, and fragments are about 2 s long.
+func TestDividedForms(t *testing.T) {
+	tests := map[string]func(f *testFile){
+		"plain":               func(*testFile) {},
+		"one chunk":           func(f *testFile) { f.each(func(t *testTrack) { t.perChunk = 1000 }) },
+		"sound behind":        func(f *testFile) { f.apart = true },
+		"one size":            func(f *testFile) { f.each(func(t *testTrack) { t.sizes = repeat(uint32(13), len(t.sizes)) }) },
+		"rare sync samples":   func(f *testFile) { f.tracks[0].sync = []uint32{1} },
+		"sound only":          func(f *testFile) { f.tracks = f.tracks[1:] },
+		"sound begins later":  func(f *testFile) { f.tracks[1].edits = []testEdit{{1800, -1, 0, false}, {0, 0, 0, false}} },
+		"pictures end sooner": func(f *testFile) { f.tracks[0].edits = []testEdit{{2400, 100, 0, false}} },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := &testFile{tracks: []*testTrack{reordered(), tone()}}
+			change(f)
+			data := f.build()
+			o := openBuilt(t, data)
+			sel := between(2.55, 9.03)
+			sel.Layout = mp4.Fragmented
+			plan, path := o.cut(t, sel)
+			clip, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			least, most := 3, 5
+			if name == "rare sync samples" {
+				least, most = 1, 1 // of 9 s: it begins at the only one
+			}
+			checkDivided(t, data, clip, 2.55, plan.Requested.End.Seconds(), least, most)
+		})
+	}
+}
+
+// checkDivided compares a fragmented clip with the progressive original.
+func checkDivided(t *testing.T, original, clip []byte, a, b float64, least, most int) {
+	t.Helper()
+	tracks := map[uint32]isoTrack{}
+	for _, c := range isoFragments(t, clip) {
+		tracks[c.id] = c
+	}
+	for _, o := range isoTracks(t, original) {
+		var want []isoSample
+		for _, s := range o.samples {
+			if s.time < b-1e-6 && s.end > a+1e-6 && (s.time >= a-1e-6 || o.handler != "vide") && s.time < o.shown {
+				want = append(want, s)
+			}
+		}
+		checkSamples(t, o.id, tracks[o.id].samples, want, a)
+	}
+	file, err := ffmp4.DecodeFileSR(bits.NewFixedSliceReader(clip))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file.Sidx == nil || len(file.Sidx.SidxRefs) < least || len(file.Sidx.SidxRefs) > most {
+		t.Fatalf("the index is %+v; want one of %d to %d fragments", file.Sidx, least, most)
+	}
+	var at uint64
+	time := file.Sidx.EarliestPresentationTime
+	for _, box := range file.Children {
+		if box.Type() == "moof" || box.Type() == "mdat" {
+			break
+		}
+		at += box.Size()
+	}
+	for i, r := range file.Sidx.SidxRefs {
+		if typ := clip[at+4 : at+8]; !bytes.Equal(typ, []byte("moof")) {
+			t.Fatalf("fragment %d: the index leads to %q", i, typ)
+		}
+		box, err := ffmp4.DecodeBoxSR(at, bits.NewFixedSliceReader(clip[at:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, traf := range box.(*ffmp4.MoofBox).Trafs {
+			if traf.Tfhd.TrackID == file.Sidx.ReferenceID && uint64(traf.Tfdt.BaseMediaDecodeTime()) > time {
+				t.Errorf("fragment %d begins to be decoded at %d, the index says that it is presented at %d", i, traf.Tfdt.BaseMediaDecodeTime(), time)
+			}
+		}
+		at += uint64(r.ReferencedSize)
+		time += uint64(r.SubSegmentDuration)
+	}
+	if at != uint64(len(clip)) {
+		t.Errorf("the index ends at %d, the clip at %d", at, len(clip))
+	}
+}
+
+// TestDividedCost asserts that a fragmented clip of a progressive file costs
+// what the progressive one does: its fragments follow one another in the file.
+func TestDividedCost(t *testing.T) {
+	for name, front := range map[string]bool{"moov in the head": true, "moov in the tail": false} {
+		f := film()
+		f.moovFirst = front
+		f.tracks[0].perChunk, f.tracks[1].perChunk = 7, 14 // fragments begin amid chunks
+		o := openSlow(t, f)
+		sel := between(2.55, 8.03)
+		sel.Layout = mp4.Fragmented
+		plan, _ := o.cut(t, sel)
+		got := o.totals.Transfer()
+		t.Logf("%s: %d requests, %d round trips to the first media byte, %d bytes; needed %d", name, got.Requests, got.FirstMediaTrips, got.Bytes, plan.Needed)
+		if got.FirstMediaTrips > budget.TripsMP4 || got.Requests > 2+budget.Handful || got.Bytes > budget.Bytes(plan.Needed) {
+			t.Errorf("%s: %v; want at most %d round trips, %d requests and %d bytes", name, got, budget.TripsMP4, 2+budget.Handful, budget.Bytes(plan.Needed))
+		}
+		for _, p := range plan.Parts {
+			if p.Rewrite != nil {
+				t.Errorf("%s: a part is rewritten", name)
+			}
+		}
+	}
+}
+
+// TestDividedOriginal keeps the original's times.
+func TestDividedOriginal(t *testing.T) {
+	f := &testFile{tracks: []*testTrack{reordered(), tone()}}
+	data := f.build()
+	sel := between(2.55, 9.03)
+	sel.Layout, sel.Timeline = mp4.Fragmented, formats.Original
+	_, path := openBuilt(t, data).cut(t, sel)
+	clip, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDivided(t, data, clip, 0, 0, 3, 5) // the index alone
+	for n, c := range isoFragments(t, clip) {
+		want := isoTracks(t, data)[n].samples
+		checkSamples(t, c.id, c.samples, want[len(want)/2:len(want)*4/5], 0)
+		if first := c.samples[0].time; first < 1.9 || first > 2.6 {
+			t.Errorf("track %d begins at %.3f s, want about 2.5", c.id, first)
+		}
+	}
+}
