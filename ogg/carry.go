@@ -346,7 +346,7 @@ func (c *cutting) findSound(j *jobs, s *stream) {
 	start := max(s.nearest(c.t0), s.begin)
 	v, lapped := s.codec.(*vorbis)
 	if !lapped {
-		j.find(c.l, s, satSub(start, s.lead), c.begin)
+		j.find(c.l, s, satSub(start, c.lead(s)), c.begin)
 		return
 	}
 	second := map[*stream]stretch{}
@@ -357,6 +357,15 @@ func (c *cutting) findSound(j *jobs, s *stream) {
 		at.to, at.after = second[s].to, second[s].after
 		c.begin[s] = at
 	})
+}
+
+// lead is how many ticks before what is wanted a stream is carried. Where granule
+// positions are kept, so is the pre-skip, and a player leaves out so much.
+func (c *cutting) lead(s *stream) int64 {
+	if c.original {
+		return max(s.lead, s.origin)
+	}
+	return s.lead
 }
 
 // jobs are searches that run side by side.
@@ -472,7 +481,7 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		k.start = s.rate.floor(c.a)
 	}
 	k.start = max(k.start, s.begin)
-	first := k.choose(head)
+	first := k.choose(c, head)
 	if first < 0 {
 		return k, nil
 	}
@@ -538,9 +547,9 @@ func (c *cutting) inMiddle(at stretch) bool {
 }
 
 // choose returns the number of the packet to begin with, -1 where there is none.
-func (k *carried) choose(head []placed) int {
+func (k *carried) choose(c *cutting, head []placed) int {
 	first := -1
-	want := satSub(k.start, k.s.lead)
+	want := satSub(k.start, c.lead(k.s))
 	for i, q := range head {
 		switch {
 		case k.s.video():
@@ -551,7 +560,7 @@ func (k *carried) choose(head []placed) int {
 			if q.to > k.start && q.to > q.from && i > 0 {
 				return i - 1
 			}
-		case first < 0 || q.from <= want || satSub(k.start, head[first].from) > opusMaxSkip && k.s.lead > 0:
+		case first < 0 || q.from <= want || satSub(k.start, head[first].from) > opusMaxSkip && k.s.lead > 0 && !c.original:
 			first = i
 		}
 	}

@@ -49,7 +49,8 @@ type other struct {
 // the next (RFC 3533, section 4). A file that is not chained is one link.
 type link struct {
 	off      int64 // of its first page
-	data     int64 // of its first page that is no header
+	data     int64 // of its first page with data
+	headers  int64 // one past the last page with header packets; it may hold data too
 	end      int64 // one past its last page; -1: not known
 	streams  []*stream
 	others   []other
@@ -101,14 +102,46 @@ func (l *link) title() string {
 	return ""
 }
 
+// commentsAt is where the Vorbis comments begin in the second header packet of
+// codecs that have them there.
+var commentsAt = map[string]int{"vorbis": 7, "opus": 8, "theora": 7, "speex": 0, "vp8": 7, "flac": 4}
+
+// commentsLength returns how long the second header packet is at least, of
+// which the beginning is known; 0 where it holds no comments.
+func (s *stream) commentsLength(begin []byte) int64 {
+	at, ok := commentsAt[s.track.Codec]
+	if !ok {
+		return 0
+	}
+	length := func(p int64) (uint32, bool) {
+		if p+4 > int64(len(begin)) {
+			return 0, false
+		}
+		return binary.LittleEndian.Uint32(begin[p:]), true
+	}
+	vendor, ok := length(int64(at))
+	if !ok {
+		return 0
+	}
+	next := int64(at) + 4 + int64(vendor)
+	count, ok := length(next)
+	next += 4
+	for n := uint32(0); ok && n < count; n++ {
+		var comment uint32
+		if comment, ok = length(next); ok {
+			next += 4 + int64(comment)
+		}
+	}
+	return next
+}
+
 // comments returns the user comments of a stream whose second header packet
 // holds Vorbis comments.
 func (s *stream) comments() []string {
 	if len(s.packets) < 2 {
 		return nil
 	}
-	prefix := map[string]int{"vorbis": 7, "opus": 8, "theora": 7, "speex": 0, "vp8": 7, "flac": 4}
-	at, ok := prefix[s.track.Codec]
+	at, ok := commentsAt[s.track.Codec]
 	if p := s.packets[1]; ok && len(p) >= at {
 		return readComments(p[at:])
 	}
@@ -170,6 +203,7 @@ func readLink(ctx context.Context, w *seek.Window, off int64, limits formats.Lim
 		lines: map[uint32]*timeline{},
 	}
 	for !r.done() {
+		r.pages.chunk = headChunk + r.ahead()
 		pages, err := r.pages.next(ctx)
 		if err != nil {
 			return nil, err
@@ -205,6 +239,21 @@ func (r *linkReader) done() bool {
 		waiting = waiting || !s.begun && !s.text()
 	}
 	return !waiting || r.link.data >= 0 && r.pages.at > r.link.data+firstPages
+}
+
+// headAhead is how many bytes of headers are read at once, at most.
+const headAhead = 4 << 20
+
+// ahead estimates how many bytes of header packets are still to come, as far as
+// the comments say that were seen: pictures in them may take many pages.
+func (r *linkReader) ahead() (n int64) {
+	for _, s := range r.link.streams {
+		if join := r.joins[s.serial]; !s.complete() && len(s.packets) == 1 && join.joining {
+			missing := s.commentsLength(join.partial) - int64(len(join.partial))
+			n += max(0, missing+missing/64) // and the headers of their pages
+		}
+	}
+	return min(n, headAhead, r.limit)
 }
 
 // complete reports whether all header packets of the stream are there.
@@ -290,7 +339,7 @@ func (r *linkReader) header(s *stream, p *page) error {
 	s.pages++
 	for _, q := range packets {
 		if s.complete() { // data on the page of the last header
-			s.data, r.link.data = p.off, r.dataAt(p.off)
+			r.first(s, p)
 			break
 		}
 		more, err := s.mapping.header(len(s.packets), q.data, s.mapping)
@@ -307,6 +356,7 @@ func (r *linkReader) header(s *stream, p *page) error {
 			return nil
 		}
 		s.packets = append(s.packets, q.data)
+		r.link.headers = p.end()
 	}
 	return nil
 }

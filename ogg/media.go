@@ -112,6 +112,9 @@ func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
 		}
 		to = from
 	}
+	if !l.ended && l.end-l.data <= tailMost { // there is no data
+		l.finish, l.ended = l.begin, true
+	}
 	return nil
 }
 

@@ -57,6 +57,9 @@ func (t *timeline) add(p *page) []placed {
 }
 
 func (t *timeline) wait(q packet) {
+	if _, ok := t.s.codec.(*theora); ok && len(q.data) > 0 && q.data[0]&0x80 != 0 {
+		return // a header
+	}
 	n := t.s.length(q.data)
 	if t.s.lapped() {
 		if q.broken {

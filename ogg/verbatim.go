@@ -22,7 +22,10 @@ func (c *cutting) verbatim(resource *seek.Info) *clip {
 			to = max(to, c.finish[k.s].to)
 		}
 	}
-	header := seek.Range{Offset: c.l.off, Length: c.l.data - c.l.off}
+	header := seek.Range{Offset: c.l.off, Length: max(c.l.data, c.l.headers) - c.l.off}
+	if from >= 0 {
+		from = max(from, header.Offset+header.Length)
+	}
 	out.parts = append(out.parts, seek.Bytes(resource, header, "header pages"))
 	if from >= 0 && to > from {
 		out.parts = append(out.parts, seek.Bytes(resource, seek.Range{Offset: from, Length: to - from}, "pages"))
