@@ -454,3 +454,30 @@ func TestBeforeTheMedia(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchSome searches for an interval in which one track presents nothing,
+// and for a track that the first fragment does not have.
+func TestSearchSome(t *testing.T) {
+	late := tone()
+	late.edits = []testEdit{{duration: 2000, mediaTime: -1}, {duration: 8000}}
+	for _, index := range []indexForm{flatIndex, noIndex} {
+		data := (&fragmentedFile{tracks: []*testTrack{pictures(), late}, index: index}).build()
+		plan, _ := clipOf(t, openBuilt(t, data), between(0.5, 1.5))
+		if len(plan.Tracks) != 1 || plan.Tracks[0].ID != "1" {
+			t.Errorf("%s: the clip has %v, want the pictures alone", index, plan.Tracks)
+		}
+		sound := between(0.5, 1.5)
+		sound.Tracks = []string{"2"}
+		if _, err := openBuilt(t, data).Plan(t.Context(), sound); !errors.Is(err, formats.ErrNothing) {
+			t.Errorf("%s: %v, want %v", index, err, formats.ErrNothing)
+		}
+	}
+	text := tone()
+	text.handler = "text"
+	data := patch((&fragmentedFile{tracks: []*testTrack{pictures(), text}, index: noIndex}).build(), "tfhd", 1, 4, u32(99)...)
+	sel := between(4.5, 6)
+	sel.Tracks = []string{"2"}
+	if plan, _ := clipOf(t, openBuilt(t, data), sel); len(plan.Tracks) != 1 {
+		t.Errorf("the clip has %v, want the texts", plan.Tracks)
+	}
+}

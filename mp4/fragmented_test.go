@@ -23,6 +23,7 @@ var fragmentedFiles = []struct {
 	{made{name: "mfra-short-fragments", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+frag_keyframe+delay_moov")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
 	{made{name: "mfra-every-frame", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_every_frame+delay_moov")), frame: 1024, trait: interval{12.345, 12.5}}, mp4.None},
 	{made{name: "hybrid", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+default_base_moof")), frame: 1024, trait: interval{1.013, 3.5}}, mp4.Mfra},
+	{made{name: "hybrid-bare", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+default_base_moof+skip_trailer")), frame: 1024, trait: interval{1.413, 1.9}}, mp4.None},
 	{made{name: "one-track-each", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+separate_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
 	{made{name: "sidx-each", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+skip_trailer")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
 	{made{name: "bare", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+skip_trailer")), frame: 1024, trait: interval{5.013, 9.5}}, mp4.None},

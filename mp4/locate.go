@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -51,6 +52,10 @@ const (
 	maxEarlier = 8 // times, each time twice as many
 	maxLater   = 4
 )
+
+// errNothing is the error of an interval in which no edit of the tracks shows
+// anything.
+var errNothing = fmt.Errorf("%w: no selected track is presented then", formats.ErrNothing)
 
 // far is an end beyond any medium.
 var far = fragment.Ticks(maxTicks, 1)
@@ -151,6 +156,9 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 		if a, b, ok := need.inSeconds(t); ok {
 			from, to = from.Min(a), to.Max(b)
 		}
+	}
+	if !from.Less(to) {
+		return nil, errNothing
 	}
 	index, err := x.index(ctx, from, to, maxHops)
 	if errors.Is(err, errFar) && x.beyond != nil {

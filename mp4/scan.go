@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -59,15 +60,16 @@ func (f *file) searcher(ctx context.Context) (locator, error) {
 	return f.search, nil
 }
 
-// searched returns a search from the file's first fragment to its end.
+// searched returns a search from the file's first fragment to its end. Other
+// boxes may stand before that.
 func (f *file) searched(begin *moof, size int64) *searched {
-	x := &searched{file: f, start: f.first, reader: f.reader(), lead: map[uint32]int64{}}
+	x := &searched{file: f, start: begin.box.off, reader: f.reader(), lead: map[uint32]int64{}}
 	for _, t := range begin.trafs {
 		if len(t.runs) > 0 && t.runs[0].count > 0 {
 			x.lead[t.id] = int64(t.runs[0].sample(0).offset)
 		}
 	}
-	x.search = &seek.Search{Window: f.window, Recognize: x.recognize, Start: f.first, End: size, MaxRounds: f.limits.Rounds}
+	x.search = &seek.Search{Window: f.window, Recognize: x.recognize, Start: x.start, End: size, MaxRounds: f.limits.Rounds}
 	for _, r := range []seek.Range{{Offset: f.first, Length: tailBytes}, {Offset: max(0, size-tailBytes), Length: tailBytes}} {
 		for ; r.Length > minMoof; r.Length /= 2 { // what is in hand of the two ends
 			if data, ok := f.window.Held(r); ok {
@@ -217,21 +219,28 @@ func (x *searched) streams(ctx context.Context, tracks []*track) ([]*track, erro
 			out = []*track{t}
 		}
 	}
-	return append(out, apart...), nil
+	if out = append(out, apart...); len(out) == 0 {
+		out = tracks[:1]
+	}
+	return out, nil
 }
 
 func (x *searched) find(ctx context.Context, tracks []*track, need needs) (*spread, error) {
-	streams, err := x.streams(ctx, tracks)
+	needed := slices.DeleteFunc(slices.Clone(tracks), func(t *track) bool {
+		_, _, ok := need(t)
+		return !ok
+	})
+	if len(needed) == 0 {
+		return nil, errNothing
+	}
+	streams, err := x.streams(ctx, needed)
 	if err != nil {
 		return nil, err
 	}
 	heads, tails := make([]place, len(streams)), make([]place, len(streams))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, t := range streams {
-		from, to, ok := need(t)
-		if !ok {
-			return nil, fmt.Errorf("%w: track %d is not presented then", formats.ErrNothing, t.id)
-		}
+		from, to, _ := need(t)
 		g.Go(func() (err error) {
 			heads[i], err = x.around(ctx, t, from-x.lead[t.id])
 			return err
