@@ -76,6 +76,8 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	if err := m.describe(p); err != nil {
 		return nil, err
 	}
+	stop := m.steerAside(ctx)
+	defer stop()
 	g, gctx := errgroup.WithContext(ctx)
 	for _, s := range m.streams {
 		if s.plays {
@@ -97,23 +99,42 @@ func (m *Medium) load(ctx context.Context, s *stream) error {
 	if known {
 		return nil
 	}
+	p, err := m.fromPlaces(ctx, s, func(name string) (*playlist, error) { return m.fetchPlaylist(ctx, name, s.id, nil) })
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	s.list = p
+	m.mu.Unlock()
+	return s.check()
+}
+
+// fromPlaces fetches the playlist of a stream from the first of its places that
+// has it. The error is that of the one which was tried first.
+func (m *Medium) fromPlaces(ctx context.Context, s *stream, fetch func(name string) (*playlist, error)) (*playlist, error) {
 	var first error
-	for _, name := range s.names {
-		p, err := m.fetchPlaylist(ctx, name, s.id, nil)
+	tried := map[string]bool{}
+	for {
+		var next string
+		for _, name := range m.order(s) { // which a failure may have changed
+			if !tried[name] {
+				next = name
+				break
+			}
+		}
+		if next == "" || first != nil && ctx.Err() != nil {
+			return nil, first
+		}
+		tried[next] = true
+		p, err := fetch(next)
 		if err == nil {
-			m.mu.Lock()
-			s.list = p
-			m.mu.Unlock()
-			return s.check()
+			return p, nil
 		}
 		if first == nil {
 			first = err
-		}
-		if ctx.Err() != nil {
-			break
+			m.steerNow(ctx)
 		}
 	}
-	return first
 }
 
 // fetchPlaylist reads a media playlist. Known is what it may be a delta update

@@ -2,6 +2,7 @@ package hls_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -168,6 +169,45 @@ func TestSecrets(t *testing.T) {
 		t.Error("the plan holds what was a secret")
 	}
 }
+
+// TestSteeringSecrets: a steering server on another host is sent nothing that the
+// client was given for the first, and one that the client may not reach is not
+// asked.
+func TestSteeringSecrets(t *testing.T) {
+	list := []byte("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n")
+	other := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{"/steer": {Content: []byte(`{"VERSION":1}`)}}})
+	other.Fault(func(_ int, r *http.Request) (f faultserver.Fault) {
+		if r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") != "" {
+			t.Errorf("the steering server was sent %v", r.Header)
+		}
+		return f
+	})
+	for uri, asked := range map[string]bool{other.URL + "/steer": true, "file:///etc/hostname": false, "mem:x": false} {
+		other.Reset()
+		home := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{
+			"/master.m3u8": {Content: []byte("#EXTM3U\n#EXT-X-CONTENT-STEERING:SERVER-URI=\"" + uri + "\"\n#EXT-X-STREAM-INF:BANDWIDTH=1\nnone.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlist.m3u8\n")},
+			"/list.m3u8":   {Content: list},
+		}})
+		opened := false
+		c := &client.Client{
+			Header:  http.Header{"Authorization": {"Bearer secret"}, "Cookie": {"a=b"}},
+			Openers: map[string]seek.Opener{"mem": openerFunc(func(string) (seek.Source, error) { opened = true; return nil, seek.ErrNotFound })},
+		}
+		r, err := c.Open(t.Context(), home.URL+"/master.m3u8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		c.CloseIdleConnections()
+		if n := other.Stats().Requests; (n > 0) != asked || opened {
+			t.Errorf("%s: %d requests, opened %v", uri, n, opened)
+		}
+	}
+}
+
+type openerFunc func(name string) (seek.Source, error)
+
+func (f openerFunc) OpenSource(_ context.Context, name string) (seek.Source, error) { return f(name) }
 
 // TestReachesNothingElse: a playlist from the network names no files, and no
 // playlist leads to itself.

@@ -3,9 +3,12 @@ package hls
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -24,11 +27,13 @@ type loader struct {
 	open   seek.Opener
 	limit  int64
 	mirror func(name string) []string // other names of the same bytes
+	failed func(context.Context)      // is called before those are tried
 
 	mu    sync.Mutex
 	held  map[extent]*held
 	order []extent // the least recently read first
 	size  int64
+	down  map[string]time.Time // hosts that gave no answer, and since when
 }
 
 // extent is a range of a resource.
@@ -109,19 +114,63 @@ func (l *loader) fetch(ctx context.Context, e extent, p seek.Purpose, note strin
 }
 
 // request opens a range of a resource, or of one of its mirrors where that
-// fails. The error is that of the resource itself.
+// fails. The error is that of the resource itself. A host that gave no answer is
+// only asked again after the mirrors, for a while.
 func (l *loader) request(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
-	body, err := l.requestOne(ctx, name, r)
-	if err == nil || ctx.Err() != nil {
-		return body, err
-	}
-	for _, other := range l.mirror(name) {
-		if body, otherErr := l.requestOne(ctx, other, r); otherErr == nil {
-			body.Validator = "" // of another host: it says nothing of the first one's version
+	host := hostOf(name)
+	down := l.isDown(host)
+	if down {
+		if body := l.fromMirrors(ctx, name, r); body != nil {
 			return body, nil
 		}
 	}
-	return nil, err
+	body, err := l.requestOne(ctx, name, r)
+	if err == nil || ctx.Err() != nil || down {
+		return body, err
+	}
+	l.failed(ctx)
+	if body = l.fromMirrors(ctx, name, r); body == nil {
+		return nil, err
+	}
+	if errors.Is(err, seek.ErrUnavailable) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.down == nil {
+			l.down = map[string]time.Time{}
+		}
+		l.down[host] = time.Now()
+	}
+	return body, nil
+}
+
+// downTime is for how long a host counts as down that gave no answer while
+// another one did.
+const downTime = time.Minute
+
+func (l *loader) isDown(host string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	since, known := l.down[host]
+	return known && time.Since(since) < downTime
+}
+
+// fromMirrors opens a range of the first mirror of a resource that has it, nil
+// where none does.
+func (l *loader) fromMirrors(ctx context.Context, name string, r seek.Request) *seek.Body {
+	for _, other := range l.mirror(name) {
+		if body, err := l.requestOne(ctx, other, r); err == nil {
+			body.Validator = "" // of another host: it says nothing of the first one's version
+			return body
+		}
+	}
+	return nil
+}
+
+// hostOf returns the host of a URL.
+func hostOf(name string) string {
+	_, rest, _ := strings.Cut(name, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host
 }
 
 func (l *loader) requestOne(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {

@@ -11,6 +11,7 @@ type master struct {
 	iframes    []variant // I-frame playlists
 	renditions []rendition
 	pathway    string // of content steering: where to begin; "" where there is none
+	steering   string // where its manifest is
 	header     []string
 	version    int64
 }
@@ -69,7 +70,7 @@ func (r *reader) masterTag(name string, a attributes, line string) error {
 			m.renditions = append(m.renditions, x)
 		}
 	case "#EXT-X-CONTENT-STEERING":
-		m.pathway = a.get("PATHWAY-ID")
+		m.steering, m.pathway = a.get("SERVER-URI"), a.get("PATHWAY-ID")
 		if m.pathway == "" {
 			m.pathway = defaultPathway
 		}

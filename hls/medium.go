@@ -36,6 +36,7 @@ type Medium struct {
 
 	mu            sync.Mutex
 	playlistBytes int64
+	steering      steering
 }
 
 // stream is one media playlist and what it carries.
@@ -43,6 +44,7 @@ type stream struct {
 	id        string
 	kind      formats.Kind
 	names     []string // of its playlist, the redundant ones behind
+	places    []place  // the same, with their pathways; none of a media playlist by itself
 	rendition *rendition
 	plays     bool            // by default
 	list      *playlist       // nil until it is loaded; set under the Medium's lock
@@ -52,7 +54,7 @@ type stream struct {
 func newMedium(env formats.Env, name string) *Medium {
 	m := &Medium{env: env, name: name, vars: variables{}, clock: systemClock{}}
 	m.opened = m.clock.Now()
-	m.loader = &loader{open: env.Opener, limit: maxHeld, mirror: m.mirrors}
+	m.loader = &loader{open: env.Opener, limit: maxHeld, mirror: m.mirrors, failed: m.steerNow}
 	return m
 }
 
@@ -69,6 +71,11 @@ func (m *Medium) describe(p *playlist) error {
 		return err
 	}
 	m.variant = chosen[0]
+	if uri := m.master.steering; uri != "" {
+		if name, err := nameOf(p.base, uri); err == nil {
+			m.steering.uri, m.steering.start = name, m.variant.pathway
+		}
+	}
 	m.main = &stream{id: mainID, kind: formats.Other, plays: true}
 	for _, v := range chosen {
 		name, err := nameOf(p.base, v.uri)
@@ -76,6 +83,7 @@ func (m *Medium) describe(p *playlist) error {
 			return err
 		}
 		m.main.names = append(m.main.names, name)
+		m.main.places = append(m.main.places, place{name, v.pathway, v.attrs.get("STABLE-VARIANT-ID")})
 	}
 	m.streams = []*stream{m.main}
 	for _, kind := range []formats.Kind{formats.Video, formats.Audio, formats.Subtitle} {
@@ -111,6 +119,7 @@ func (m *Medium) alternative(base *url.URL, x rendition, chosen []variant) (*str
 				return nil, err
 			}
 			s.names = append(s.names, name)
+			s.places = append(s.places, place{name, v.pathway, y.attrs.get("STABLE-RENDITION-ID")})
 		}
 	}
 	s.tracks = []formats.Track{{ID: s.id, Kind: x.kind, Name: x.name, Language: x.language, Channels: x.channels}}
@@ -216,7 +225,7 @@ func (m *Medium) mirrors(name string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.streams {
-		if s.list == nil || len(s.names) < 2 {
+		if s.list == nil {
 			continue
 		}
 		folder := folderOf(s.list.base.String())
@@ -225,7 +234,7 @@ func (m *Medium) mirrors(name string) []string {
 			continue
 		}
 		var out []string
-		for _, other := range s.names {
+		for _, other := range m.steering.order(s) {
 			if there := folderOf(other); there != folder {
 				out = append(out, there+rest)
 			}

@@ -24,6 +24,8 @@ func (f *follower) reload(ctx context.Context, streams []*stream) error {
 	age := f.m.clock.Now().Sub(f.loaded)
 	f.loaded = f.m.clock.Now()
 	news := make([]bool, len(streams))
+	stop := f.m.steerAside(ctx)
+	defer stop()
 	g, gctx := errgroup.WithContext(ctx)
 	for i, s := range streams {
 		g.Go(func() (err error) {
@@ -72,20 +74,11 @@ func (m *Medium) reload(ctx context.Context, s *stream, d directives) (fresh boo
 // it, and places its segments.
 func (m *Medium) loadAgain(ctx context.Context, s *stream, d directives) (*playlist, error) {
 	known := m.media(s)
-	var first error
-	for _, name := range s.names {
-		p, err := m.fetchPlaylist(ctx, d.on(name), s.id, known)
-		if err == nil {
-			return p, p.media.follow(known)
-		}
-		if first == nil {
-			first = err
-		}
-		if ctx.Err() != nil {
-			break
-		}
+	p, err := m.fromPlaces(ctx, s, func(name string) (*playlist, error) { return m.fetchPlaylist(ctx, d.on(name), s.id, known) })
+	if err != nil {
+		return nil, err
 	}
-	return nil, first
+	return p, p.media.follow(known)
 }
 
 // newer reports whether a playlist has something that the one before has not.
