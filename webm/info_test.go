@@ -42,6 +42,7 @@ func TestTrackInfo(t *testing.T) {
 		{"VP9 features", entry(1, "V_VP9", el(0x63A2, []byte{1, 1, 2, 2, 1, 31, 3, 1, 10}), video()), formats.Track{Codec: "vp09.02.31.10", Language: "eng", Default: true, Width: 640, Height: 480}},
 		{"AAC", entry(2, "A_AAC", el(0x63A2, []byte{0x12, 0x10}), el(0xE1, float(0xB5, 44100), num(0x9F, 2))), formats.Track{Codec: "mp4a.40.2", Language: "eng", Default: true, Channels: 2, SampleRate: 44100}},
 		{"HE-AAC", entry(2, "A_AAC", el(0x63A2, []byte{0x2B, 0x92, 0x08, 0}), el(0xE1, float(0xB5, 22050), float(0x78B5, 44100), num(0x9F, 2))), formats.Track{Codec: "mp4a.40.5", Language: "eng", Default: true, Channels: 2, SampleRate: 44100}},
+		{"Opus of 16 kHz", entry(2, "A_OPUS", el(0xE1, float(0xB5, 16000), num(0x9F, 1))), formats.Track{Codec: "opus", Language: "eng", Default: true, Channels: 1, SampleRate: 48000}},
 		{"names and flags", entry(2, "A_VORBIS", num(0x88, 0), el(0x22B59C, []byte("ger")), el(0x22B59D, []byte("de-CH")), el(0x536E, []byte("Director"))), formats.Track{Codec: "vorbis", Language: "de-CH", Name: "Director", Default: true, Channels: 1, SampleRate: 8000}},
 		{"unknown codec", entry(17, "S_HDMV/PGS"), formats.Track{Codec: "S_HDMV/PGS", Language: "eng", Default: true}},
 	}

@@ -60,7 +60,7 @@ func (p *planner) pieces(t *track, r *region, early []block) ([]piece, error) {
 
 // longestGuess is the most that a frame is believed to last because none
 // follows before, in ns.
-const longestGuess = 1e9
+const longestGuess = 2e9
 
 // guessLengths gives frames of which nothing says how long they last, such as
 // those of an encrypted track, the time until the next begins; those of one

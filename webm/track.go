@@ -315,4 +315,7 @@ func (t *track) audioSettings(l lengths, e element, body []byte) {
 	if output > 0 && output < 1e9 {
 		t.SampleRate = int(math.Round(output))
 	}
+	if t.codecID == "A_OPUS" { // always decoded at that; the element says what the encoder was given
+		t.SampleRate = opusRate
+	}
 }
