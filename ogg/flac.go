@@ -24,7 +24,7 @@ const (
 func (f *flac) header(i int, p []byte, m *mapping) (more bool, err error) {
 	if i > 0 {
 		if len(p) < 4 {
-			return false, errors.New("unreadable: FLAC metadata block is cut off")
+			return false, errors.New("broken: FLAC metadata block is cut off")
 		}
 		last := p[0]&0x80 != 0
 		if f.count > 0 {
@@ -36,10 +36,10 @@ func (f *flac) header(i int, p []byte, m *mapping) (more bool, err error) {
 		return !last, nil
 	}
 	if len(p) < flacPrefix+flacStreamInfo {
-		return false, errors.New("unreadable: FLAC header is cut off")
+		return false, errors.New("broken: FLAC header is cut off")
 	}
 	if p[5] != 1 || string(p[9:13]) != "fLaC" || p[13]&0x7f != 0 {
-		return false, fmt.Errorf("unreadable: FLAC mapping of version %d.%d", p[5], p[6])
+		return false, fmt.Errorf("%w: FLAC mapping of version %d.%d", errVersion, p[5], p[6])
 	}
 	f.count = int(binary.BigEndian.Uint16(p[7:]))
 	info := p[flacPrefix+4:]

@@ -318,7 +318,7 @@ func (r *linkReader) begin(p *page) error {
 		if errors.Is(err, errNotMine) {
 			name = foreign(first)
 		}
-		r.link.others = append(r.link.others, other{serial: p.serial, off: p.off, name: name})
+		r.link.others = append(r.link.others, other{p.serial, p.off, name, !errors.Is(err, errNotMine) && !errors.Is(err, errVersion)})
 		return nil
 	}
 	s := &stream{mapping: m, serial: p.serial, off: p.off, packets: [][]byte{first}, pages: 1, data: -1, index: len(r.link.streams)}

@@ -107,6 +107,10 @@ var errNoHeader = errors.New("not a header packet")
 // errNotMine says that a first packet is of another codec.
 var errNotMine = errors.New("another codec")
 
+// errVersion says that a stream is of a version of its codec that is not read,
+// where other errors of headers say that they are broken.
+var errVersion = errors.New("unreadable")
+
 // newMapping returns the mapping for a stream's first packet. The name of a
 // codec that is not supported comes as the error's text.
 func newMapping(first []byte) (*mapping, error) {

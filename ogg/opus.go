@@ -35,15 +35,40 @@ func (*opus) header(i int, p []byte, m *mapping) (more bool, err error) {
 	case len(p) < 19:
 		return false, errors.New("the OpusHead is cut off")
 	case p[8]>>4 != 0:
-		return false, fmt.Errorf("unreadable: OpusHead of version %d", p[8])
-	case p[9] == 0:
-		return false, errors.New("unreadable: Opus with 0 channels")
+		return false, fmt.Errorf("%w: OpusHead of version %d", errVersion, p[8])
+	}
+	if err := checkChannels(p); err != nil {
+		return false, err
 	}
 	m.track = formats.Track{Kind: formats.Audio, Codec: "opus", Channels: int(p[9]), SampleRate: opusRate}
 	m.mime, m.rate = "audio/ogg; codecs=opus", clock{opusRate, 1}
 	m.origin = int64(binary.LittleEndian.Uint16(p[10:]))
 	m.lead = opusLead
 	return true, nil
+}
+
+// checkChannels refuses the channels and channel mappings that decoders must
+// refuse (RFC 7845, section 5.1.1).
+func checkChannels(p []byte) error {
+	channels, family := int(p[9]), p[18]
+	switch {
+	case channels == 0 || family == 0 && channels > 2 || family == 1 && channels > 8:
+		return fmt.Errorf("broken: Opus with %d channels in mapping family %d", channels, family)
+	case family == 0:
+		return nil
+	case len(p) < 21+channels:
+		return errors.New("broken: the channel mapping of the OpusHead is cut off")
+	}
+	streams, coupled := int(p[19]), int(p[20])
+	if streams == 0 || coupled > streams || streams+coupled > 255 {
+		return fmt.Errorf("broken: Opus with %d streams, %d of them of two channels", streams, coupled)
+	}
+	for _, decoded := range p[21 : 21+channels] {
+		if family != 3 && int(decoded) >= streams+coupled && decoded != 255 { // family 3 has a matrix there
+			return fmt.Errorf("broken: Opus with a channel of stream %d, of %d", decoded, streams+coupled)
+		}
+	}
+	return nil
 }
 
 // length returns the samples of a packet (RFC 6716, section 3.1), 0 where it is

@@ -26,7 +26,7 @@ func (c *pcm) header(i int, p []byte, m *mapping) (more bool, err error) {
 		return i < 1+c.extra, nil
 	}
 	if len(p) < 28 {
-		return false, errors.New("unreadable: OggPCM header is cut off")
+		return false, errors.New("broken: OggPCM header is cut off")
 	}
 	format := binary.BigEndian.Uint32(p[12:])
 	rate := int64(binary.BigEndian.Uint32(p[16:]))
@@ -34,11 +34,11 @@ func (c *pcm) header(i int, p []byte, m *mapping) (more bool, err error) {
 	width, known := pcmWidths[format]
 	switch {
 	case !known:
-		return false, fmt.Errorf("unreadable: OggPCM of format %#x", format)
+		return false, fmt.Errorf("%w: OggPCM of format %#x", errVersion, format)
 	case channels == 0:
-		return false, errors.New("unreadable: OggPCM with 0 channels")
+		return false, errors.New("broken: OggPCM with 0 channels")
 	case extra > 256:
-		return false, fmt.Errorf("unreadable: OggPCM with %d extra headers", extra)
+		return false, fmt.Errorf("%w: OggPCM with %d extra headers", errVersion, extra)
 	}
 	c.frame, c.extra = width*channels, int(extra)
 	m.headers = 2 + c.extra

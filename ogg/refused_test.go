@@ -27,6 +27,22 @@ func TestRefusedFiles(t *testing.T) {
 		{"a first page with a wrong checksum", wrong, formats.ErrDamaged, "page with a wrong checksum"},
 		{"CELT", appendPage(nil, flagBOS, 0, 1, 0, []byte{8}, []byte("CELT    ")), formats.ErrUnsupported, "CELT"},
 	}
+	for name, head := range map[string][]byte{
+		"without channels":             {0, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 0},
+		"3 channels without a mapping": {3, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 0},
+		"a mapping that is cut off":    {6, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 1, 4, 2, 0, 4, 1, 2, 3},
+		"no streams":                   {2, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 1, 0, 0, 0, 1},
+		"more coupled than streams":    {2, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 1, 1, 2, 0, 1},
+		"a stream that is not there":   {2, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 1, 1, 1, 0, 2},
+	} {
+		head = append([]byte("OpusHead\x01"), head...)
+		tests = append(tests, struct {
+			name    string
+			data    []byte
+			reason  error
+			problem string
+		}{"Opus: " + name, appendPage(nil, flagBOS, 0, 1, 0, []byte{byte(len(head))}, head), formats.ErrDamaged, "broken: "})
+	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := openAndCut(t, tt.data)

@@ -20,7 +20,7 @@ func (s *speex) header(i int, p []byte, m *mapping) (more bool, err error) {
 		return i < 1+s.extra, nil
 	}
 	if len(p) < 80 {
-		return false, errors.New("unreadable: Speex header is cut off")
+		return false, errors.New("broken: Speex header is cut off")
 	}
 	field := func(at int) int64 { return int64(int32(binary.LittleEndian.Uint32(p[at:]))) }
 	rate, channels, frame, frames, extra := field(36), field(48), field(56), field(64), field(68)
@@ -29,11 +29,11 @@ func (s *speex) header(i int, p []byte, m *mapping) (more bool, err error) {
 	}
 	switch {
 	case frame <= 0 || frame > 4096, frames < 0 || frames > 4096:
-		return false, fmt.Errorf("unreadable: Speex with %d frames of %d samples in a packet", frames, frame)
+		return false, fmt.Errorf("broken: Speex with %d frames of %d samples in a packet", frames, frame)
 	case channels < 1 || channels > 2:
-		return false, fmt.Errorf("unreadable: Speex with %d channels", channels)
+		return false, fmt.Errorf("broken: Speex with %d channels", channels)
 	case extra < 0 || extra > 256:
-		return false, fmt.Errorf("unreadable: Speex with %d extra headers", extra)
+		return false, fmt.Errorf("%w: Speex with %d extra headers", errVersion, extra)
 	}
 	s.packet, s.extra = frame*frames, int(extra)
 	m.headers = 2 + s.extra

@@ -53,14 +53,14 @@ func (k *kate) header(i int, p []byte, m *mapping) (more bool, err error) {
 		return i+1 < k.count, nil
 	}
 	if len(p) < 64 {
-		return false, errors.New("unreadable: Kate header is cut off")
+		return false, errors.New("broken: Kate header is cut off")
 	}
 	if p[9] != 0 {
-		return false, fmt.Errorf("unreadable: Kate version %d.%d", p[9], p[10])
+		return false, fmt.Errorf("%w: Kate version %d.%d", errVersion, p[9], p[10])
 	}
 	k.count, k.shift = int(p[11]), uint(p[15])
 	if k.count == 0 || k.shift >= 63 {
-		return false, fmt.Errorf("unreadable: Kate with %d headers and granule shift %d", k.count, k.shift)
+		return false, fmt.Errorf("broken: Kate with %d headers and granule shift %d", k.count, k.shift)
 	}
 	m.headers = k.count
 	m.rate = clock{int64(binary.LittleEndian.Uint32(p[24:])), int64(binary.LittleEndian.Uint32(p[28:]))}
@@ -117,11 +117,11 @@ func (c *cmml) header(i int, p []byte, m *mapping) (more bool, err error) {
 		return i < 2, nil
 	}
 	if len(p) < 29 {
-		return false, errors.New("unreadable: CMML header is cut off")
+		return false, errors.New("broken: CMML header is cut off")
 	}
 	c.shift = uint(p[28])
 	if c.shift >= 63 {
-		return false, fmt.Errorf("unreadable: CMML with granule shift %d", c.shift)
+		return false, fmt.Errorf("broken: CMML with granule shift %d", c.shift)
 	}
 	m.rate = clock{int64(binary.LittleEndian.Uint64(p[12:])), int64(binary.LittleEndian.Uint64(p[20:]))}
 	m.track = formats.Track{Kind: formats.Subtitle, Codec: "cmml"}

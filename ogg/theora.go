@@ -28,10 +28,10 @@ func (t *theora) header(i int, p []byte, m *mapping) (more bool, err error) {
 		return i < 2, nil
 	}
 	if len(p) < 42 {
-		return false, errors.New("unreadable: Theora identification header is cut off")
+		return false, errors.New("broken: Theora identification header is cut off")
 	}
 	if p[7] != 3 || p[8] != 2 {
-		return false, fmt.Errorf("unreadable: Theora version %d.%d", p[7], p[8])
+		return false, fmt.Errorf("%w: Theora version %d.%d", errVersion, p[7], p[8])
 	}
 	if p[9] >= 1 {
 		t.base = 1

@@ -43,16 +43,16 @@ func (v *vorbis) header(i int, p []byte, m *mapping) (more bool, err error) {
 
 func (v *vorbis) identification(p []byte, m *mapping) error {
 	if len(p) < 30 {
-		return errors.New("unreadable: Vorbis identification header is cut off")
+		return errors.New("broken: Vorbis identification header is cut off")
 	}
 	if version := binary.LittleEndian.Uint32(p[7:]); version != 0 {
-		return fmt.Errorf("unreadable: Vorbis version %d", version)
+		return fmt.Errorf("%w: Vorbis version %d", errVersion, version)
 	}
 	v.channels = int(p[11])
 	rate := int64(binary.LittleEndian.Uint32(p[12:]))
 	v.blocks = [2]int64{1 << (p[28] & 15), 1 << (p[28] >> 4)}
 	if v.channels == 0 || v.blocks[0] < 64 || v.blocks[1] > 8192 || v.blocks[0] > v.blocks[1] {
-		return fmt.Errorf("unreadable: Vorbis with %d channels and blocks of %d and %d samples", v.channels, v.blocks[0], v.blocks[1])
+		return fmt.Errorf("broken: Vorbis with %d channels and blocks of %d and %d samples", v.channels, v.blocks[0], v.blocks[1])
 	}
 	m.track = formats.Track{Kind: formats.Audio, Codec: "vorbis", Channels: v.channels, SampleRate: int(rate)}
 	m.mime, m.rate = "audio/vorbis", clock{rate, 1}

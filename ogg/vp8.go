@@ -28,10 +28,10 @@ func (*vp8) header(i int, p []byte, m *mapping) (more bool, err error) {
 		return false, nil
 	}
 	if len(p) < 26 {
-		return false, errors.New("unreadable: VP8 header is cut off")
+		return false, errors.New("broken: VP8 header is cut off")
 	}
 	if p[5] != 1 || p[6] != 1 {
-		return false, fmt.Errorf("unreadable: VP8 mapping of version %d.%d", p[6], p[7])
+		return false, fmt.Errorf("%w: VP8 mapping of version %d.%d", errVersion, p[6], p[7])
 	}
 	big24 := func(at int) int { return int(p[at])<<16 | int(p[at+1])<<8 | int(p[at+2]) }
 	m.rate = clock{int64(binary.BigEndian.Uint32(p[18:])), int64(binary.BigEndian.Uint32(p[22:]))}
