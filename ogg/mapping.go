@@ -149,6 +149,7 @@ func foreign(first []byte) string {
 	for _, c := range []struct{ magic, name string }{
 		{"CELT    ", "CELT"},
 		{"BBCD", "Dirac"},
+		{"\x80daala", "Daala"},
 		{"fLaC", "FLAC in Ogg before version 1.1.1"},
 		{"\x01video", "OGM video"},
 		{"\x01audio", "OGM audio"},

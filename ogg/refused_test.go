@@ -25,6 +25,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"headers cut off", data[:first.size()], formats.ErrDamaged, "vorbis: its header packets are not all there"},
 		{"a second header that is none", appendPage(bytes.Clone(data[:first.size()]), 0, 0, first.serial, 1, []byte{9}, []byte("\x04vorbis\x00\x00")), formats.ErrDamaged, "header packet 1 is no Vorbis header"},
 		{"a first page with a wrong checksum", wrong, formats.ErrDamaged, "page with a wrong checksum"},
+		{"Daala", appendPage(nil, flagBOS, 0, 1, 0, []byte{8}, []byte("\x80daala\x00\x00")[:8]), formats.ErrUnsupported, "Daala"},
 		{"CELT", appendPage(nil, flagBOS, 0, 1, 0, []byte{8}, []byte("CELT    ")), formats.ErrUnsupported, "CELT"},
 	}
 	for name, head := range map[string][]byte{

@@ -3,6 +3,7 @@ package webm_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -60,4 +61,19 @@ func TestVerbatimEnd(t *testing.T) {
 	if last := got[len(got)-1].at; last < 4040 {
 		t.Errorf("the last block is at %d ms, want one at 4040", last)
 	}
+}
+
+// TestTimestampWidth: where times are kept, those of Opus move with the pre-skip;
+// a Timestamp of two bytes that this would make three keeps its two, and the
+// blocks move instead.
+func TestTimestampWidth(t *testing.T) {
+	w := film{seconds: 10, pictureless: true, start: 59_500}.write()
+	sel := seconds(3.1, 9.5) // clusters at 63.5 and 65.5 s: 65535 lies behind the latter
+	sel.Timeline = formats.Original
+	_, clip := mustOpen(t, w.data).clip(t, sel)
+	got := readBack(t, clip)
+	want := slices.DeleteFunc(slices.Clone(w.sounds), func(s shot) bool {
+		return s.at+20 <= w.start+3100-got.delay/1e6 || s.at >= w.start+9500
+	})
+	sameShots(t, "sound", want, got.sound, -got.delay/1e6)
 }

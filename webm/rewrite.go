@@ -286,13 +286,13 @@ func (r *rewriting) clusterTime(e element) error {
 		r.written = max(0, r.written+r.firstShift(e.head+e.size))
 	}
 	r.timed = true
+	if e.size < 8 { // what does not fit there its blocks move instead
+		r.written = min(r.written, 1<<(8*e.size)-1)
+	}
 	value := uint64(r.written)
 	for i := len(b) - 1; i >= int(e.head); i-- {
 		b[i] = byte(value)
 		value >>= 8
-	}
-	if value != 0 {
-		return r.wrong("a shifted Timestamp does not fit")
 	}
 	return r.keep(int64(len(b)), b)
 }
@@ -354,7 +354,10 @@ func (r *rewriting) block(e element, at int64) error {
 		return r.keep(e.head+e.size, nil)
 	}
 	b = append([]byte(nil), b...)
-	// A block that would leave the range of 16 bits stays at its end.
+	if int64(rel)+move > 1<<15-1 && r.written < r.timestamp+r.Shift {
+		return r.wrong("a shifted Timestamp does not fit")
+	}
+	// Another block that would leave the range of 16 bits stays at its end.
 	moved := max(-1<<15, min(int64(rel)+move, 1<<15-1))
 	binary.BigEndian.PutUint16(b[int(at)+n-3:], uint16(moved))
 	return r.keep(e.head+e.size, b)
