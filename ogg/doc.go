@@ -12,8 +12,9 @@
 //   - page.go, packet.go: pages and the packets that lie across them
 //   - mapping.go and a file for each codec: headers, and granule positions as time
 //   - link.go, chain.go: the streams of one logical file, and files in a row
-//   - search.go: which bytes hold a time
-//   - zone.go, plan.go: the packets that a clip needs, and its parts
+//   - search.go, keyframe.go, jobs.go, index.go: which bytes hold a time
+//   - cutting.go, carry.go, carry_text.go: the packets that a clip needs
+//   - zone.go, plan.go: its pages and its parts
 //   - write.go, rewrite.go: new pages, and old ones changed as they stream
 //   - format.go: [Format] and the Media that it opens
 package ogg

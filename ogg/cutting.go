@@ -1,0 +1,166 @@
+package ogg
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// maxRegion is how many bytes are read at each end of an interval, at most,
+// to find where its packets begin and end.
+const maxRegion = 32 << 20
+
+// cutting resolves what a clip of one link holds.
+type cutting struct {
+	w        *seek.Window
+	l        *link
+	streams  []*stream     // selected
+	a, b     fragment.Time // on the file's own clock
+	original bool          // granule positions are kept
+
+	begin, finish map[*stream]stretch // of streams that are not text
+	head, tail    *region
+	t0            fragment.Time // clip time 0 on the file's own clock
+	carried       []*carried
+}
+
+// resolve finds what is carried of each stream.
+func (c *cutting) resolve(ctx context.Context) error {
+	if err := c.seek(ctx); err != nil {
+		return err
+	}
+	if err := c.read(ctx); err != nil {
+		return err
+	}
+	for _, s := range c.streams {
+		k, err := c.carry(ctx, s)
+		if err != nil {
+			return err
+		}
+		c.carried = append(c.carried, k)
+	}
+	return nil
+}
+
+// seek finds the stretches in which each stream's first and last packet lie.
+// The searches for both ends run side by side.
+func (c *cutting) seek(ctx context.Context) error {
+	c.begin, c.finish = map[*stream]stretch{}, map[*stream]stretch{}
+	c.t0 = c.a
+	if err := c.useIndex(ctx); err != nil {
+		return err
+	}
+	ends := newJobs(ctx)
+	for _, s := range c.streams {
+		if !s.text() {
+			ends.find(c.l, s, satSub(s.firstFrom(c.b), 1), c.finish)
+		}
+	}
+	ends.Go(func() error {
+		if c.pictures() {
+			return c.seekPictures(ends.ctx)
+		}
+		starts := newJobs(ends.ctx)
+		c.findSounds(starts)
+		return starts.wait()
+	})
+	return ends.wait()
+}
+
+func (c *cutting) findSounds(j *jobs) {
+	for _, s := range c.streams {
+		if s.audio() {
+			c.findSound(j, s)
+		}
+	}
+}
+
+// pictures reports whether the clip must begin at a keyframe.
+func (c *cutting) pictures() bool {
+	return slices.ContainsFunc(c.streams, func(s *stream) bool { return s.video() })
+}
+
+// findSound searches where sound has to begin: from the packet that a decoder
+// needs first. Of lapped codecs the first page holds two packets, so that the
+// stretch goes on to the page of the second.
+func (c *cutting) findSound(j *jobs, s *stream) {
+	start := max(s.nearest(c.t0), s.begin)
+	v, lapped := s.codec.(*vorbis)
+	if !lapped {
+		j.find(c.l, s, satSub(start, c.lead(s)), c.begin)
+		return
+	}
+	second := map[*stream]stretch{}
+	j.find(c.l, s, satSub(start, v.blocks[1]), c.begin)
+	j.find(c.l, s, start, second)
+	j.into = append(j.into, func() {
+		at := c.begin[s]
+		at.to, at.after = second[s].to, second[s].after
+		c.begin[s] = at
+	})
+}
+
+// lead is how many ticks before what is wanted a stream is carried. Where granule
+// positions are kept, so is the pre-skip, and a player leaves out so much.
+func (c *cutting) lead(s *stream) int64 {
+	if c.original {
+		return max(s.lead, s.origin)
+	}
+	return s.lead
+}
+
+// read reads the regions in which the clip begins and ends; where they touch,
+// the head is all. A stream that ends before b needs no cut at its end.
+func (c *cutting) read(ctx context.Context) (err error) {
+	head, cuts := bounds(c.begin, false)
+	tail, ends := bounds(c.finish, true)
+	if !cuts {
+		return nil // nothing but text, or all has ended before a
+	}
+	if ends {
+		for _, at := range c.finish {
+			if at.after == nil && at.to > tail.from {
+				tail.to = max(tail.to, at.to)
+			}
+		}
+	}
+	if ends && tail.from < head.to {
+		head.from, head.to = min(head.from, tail.from), max(head.to, tail.to)
+		ends = false
+	}
+	if c.head, err = c.readBound(ctx, head); err != nil || !ends {
+		return err
+	}
+	c.tail, err = c.readBound(ctx, tail)
+	return err
+}
+
+func (c *cutting) readBound(ctx context.Context, r stretch) (*region, error) {
+	if r.to-r.from > maxRegion {
+		return nil, &formats.Error{Container: "ogg", Element: "pages", Offset: r.from, Err: seek.ErrLimit,
+			Problem: fmt.Sprintf("the streams lie %d bytes apart", r.to-r.from),
+			Hint:    "select one track, or interleave the file anew"}
+	}
+	return c.l.readRegion(ctx, c.w, r.from, r.to)
+}
+
+// bounds returns the stretch that holds all of some; ok is false where there
+// are none. Those without a page after them are left out: for a beginning that
+// means that the stream has ended before, for an end that its last page needs
+// no change, unless it has to be marked as the last.
+func bounds(all map[*stream]stretch, ends bool) (out stretch, ok bool) {
+	for _, r := range all {
+		if r.after == nil && !(ends && r.before != nil && !r.before.eos) {
+			continue
+		}
+		if !ok || r.from < out.from {
+			out.from = r.from
+		}
+		out.to, ok = max(out.to, r.to), true
+	}
+	return out, ok
+}
