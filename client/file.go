@@ -24,7 +24,8 @@ type fileSource struct {
 	growing bool
 
 	mu     sync.Mutex
-	pinned os.FileInfo // nil before the first use
+	first  os.FileInfo // nil before the first use
+	pinned os.FileInfo // the same, or of a growing file the latest
 }
 
 var _ seek.Source = (*fileSource)(nil)
@@ -94,8 +95,15 @@ func (s *fileSource) Open(ctx context.Context, r seek.Request) (*seek.Body, erro
 		to = from + r.Length
 	}
 	body := &fileBody{ctx: ctx, source: s, file: f, at: from, end: max(from, min(to, size))}
-	info := seek.Info{Name: s.name, Validator: fmt.Sprintf("%d/%d", now.ModTime().UnixNano(), size), Size: size}
+	info := seek.Info{Name: s.name, Validator: s.validator(), Size: size}
 	return &seek.Body{Info: info, Offset: from, ReadCloser: body}, nil
+}
+
+// validator tells the file's version: that of a growing file stays the first.
+func (s *fileSource) validator() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%d/%d", s.first.ModTime().UnixNano(), s.first.Size())
 }
 
 // open opens the file, if it is one: opening a pipe would wait for its writer.
@@ -125,7 +133,7 @@ func (s *fileSource) check(now os.FileInfo) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pinned == nil {
-		s.pinned = now
+		s.first, s.pinned = now, now
 		return nil
 	}
 	before := s.pinned

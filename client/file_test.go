@@ -114,10 +114,10 @@ func TestGrowingFile(t *testing.T) {
 	content := medium(1000)
 	path := writeFile(t, t.TempDir(), "m.fake", content[:500])
 	s := sourceOf(t, hurried(t, &client.Client{Growing: true}), path)
-	wantBytes(t, s, suffix(10), content[490:500])
+	first := wantBytes(t, s, suffix(10), content[490:500])
 	check(t, os.WriteFile(path, content, 0o600))
-	if body := wantBytes(t, s, suffix(10), content[990:]); body.Size != 1000 {
-		t.Errorf("size %d", body.Size)
+	if body := wantBytes(t, s, suffix(10), content[990:]); body.Size != 1000 || body.Validator != first.Validator {
+		t.Errorf("size %d, version %s; want 1000 of %s", body.Size, body.Validator, first.Validator)
 	}
 	check(t, os.Truncate(path, 700))
 	if _, _, err := read(s, suffix(10)); !errors.Is(err, seek.ErrChanged) {

@@ -189,6 +189,9 @@ func (j judgement) whole() (*answer, error) {
 	if j.r.Offset < 0 && (size < 0 || size > -j.r.Offset) {
 		return nil, j.noSuffix()
 	}
+	if j.r != whole {
+		j.source.servesNoRanges()
+	}
 	a := &answer{body: j.resp.Body, end: size, want: -1, size: size, left: size}
 	switch {
 	case j.r.Offset < 0:
@@ -281,6 +284,13 @@ func (s *httpSource) servesRanges() {
 	s.mu.Lock()
 	s.ranged = true
 	s.mu.Unlock()
+}
+
+// servesNoRanges notes that the server answered a range by the whole.
+func (s *httpSource) servesNoRanges() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.info.Sequential = !s.ranged
 }
 
 // unsatisfied judges a 416: nothing of the range lies in the resource. That is

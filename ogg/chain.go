@@ -3,6 +3,7 @@ package ogg
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -60,7 +61,11 @@ func (m *media) remember(off int64, data []byte, loose bool) {
 	if len(m.glimpses) >= maxGlimpses || len(data) == 0 {
 		return
 	}
-	g := glimpse{off, off + int64(len(data)), heads(scanPages(data, off, !loose).pages)}
+	found := scanPages(data, off, !loose)
+	g := glimpse{off, found.rest, heads(found.pages)}
+	if off+int64(len(data)) >= m.end { // what is cut off there is the last
+		g.end = m.end
+	}
 	at, _ := slices.BinarySearchFunc(m.glimpses, off, func(g glimpse, off int64) int { return cmp.Compare(g.off, off) })
 	m.glimpses = slices.Insert(m.glimpses, at, g)
 }
@@ -115,7 +120,7 @@ func plausible(gap int64, last map[uint32]uint32, before, behind glimpse, data i
 // is believed to be of it if there are as many pages before it as the bytes
 // suggest, or so much of that: page sizes vary.
 func (m *media) boundary(l *link, trust float64) boundary {
-	b := boundary{lo: l.off, hi: m.size(), at: -1}
+	b := boundary{lo: l.off, hi: m.end, at: -1}
 	last := map[uint32]uint32{} // numbers of the link's last pages
 	var before glimpse          // where the link was last seen
 	read := l.off               // everything from the link's last page to here was seen
@@ -151,8 +156,8 @@ func (m *media) boundary(l *link, trust float64) boundary {
 		}
 		before = g
 	}
-	if read >= m.size() {
-		b.at = m.size()
+	if read >= m.end {
+		b.at = m.end
 	}
 	return b
 }
@@ -244,51 +249,60 @@ func spread(from, to int64) []seek.Range {
 	return out
 }
 
-// extend finds the end of the last known link and reads the next one; done
-// reports that there is none.
-func (m *media) extend(ctx context.Context) (done bool, err error) {
-	if m.complete {
-		return true, nil
+// extend finds the end of the last known link and reads the next one, or takes
+// more of the resource into account. It reports false where all is known.
+func (m *media) extend(ctx context.Context) (more bool, err error) {
+	c := m.links()
+	switch {
+	case c.complete:
+		return false, nil
+	case c.closed == len(c.links):
+		return true, m.further(ctx)
 	}
-	l := m.links[len(m.links)-1]
+	l := c.last()
 	if l.end < 0 {
 		if l.end, err = m.findEnd(ctx, l); err != nil {
 			return false, err
 		}
 	}
-	if l.end < m.size() {
+	if l.end < m.end {
 		m.window.Prefetch(seek.Request{Range: seek.Range{Offset: l.end, Length: headChunk}, Purpose: seek.Index, Note: "headers"})
 	}
 	if err := l.close(ctx, m.window, m.limits); err != nil {
 		return false, err
 	}
-	if l.end >= m.size() {
-		m.complete = true
+	if l.end >= m.end {
+		m.publish(func(c *chain) { c.close(); c.complete = m.final })
 		return true, nil
 	}
-	if len(m.links) >= maxLinks {
+	if len(c.links) >= maxLinks {
 		return false, &formats.Error{Container: Name, Element: "links", Offset: l.end, Err: seek.ErrLimit, Problem: fmt.Sprintf("more than %d links", maxLinks)}
 	}
 	next, err := readLink(ctx, m.window, l.end, m.limits)
-	if err != nil {
-		m.warn(l.end, fmt.Sprintf("what follows is passed over: %v", err))
-		m.complete = true
-		return true, ctx.Err()
+	if bad := (*formats.Error)(nil); errors.As(err, &bad) {
+		m.publish(func(c *chain) {
+			c.close()
+			c.complete = true
+			c.warn(l.end, fmt.Sprintf("what follows is passed over: %v", err))
+		})
+		return true, nil
+	} else if err != nil {
+		return false, err
 	}
 	m.adopt(next)
-	return false, nil
+	m.publish(func(c *chain) { c.close(); c.links = append(c.links, next) })
+	return true, nil
 }
 
-// adopt adds a link. What lies in its head and at the end of the resource tells
-// whether it is the last.
+// adopt looks whether what was read of a link, and of the end of the resource,
+// tells where it ends.
 func (m *media) adopt(l *link) {
-	if data, ok := m.window.Held(seek.Range{Offset: l.off, Length: min(max(headChunk, l.data-l.off), m.size()-l.off)}); ok {
+	if data, ok := m.window.Held(seek.Range{Offset: l.off, Length: min(max(headChunk, l.data-l.off), m.end-l.off)}); ok {
 		m.remember(l.off, data, false)
 	}
 	if b := m.boundary(l, chainTrust); l.end < 0 && b.at >= 0 {
 		l.end = b.at
-	} else if l.end < 0 && b.doubt == 0 && b.away == nil && m.size()-b.lo <= tailChunk {
-		l.end = m.size()
+	} else if l.end < 0 && b.doubt == 0 && b.away == nil && m.end-b.lo <= tailChunk {
+		l.end = m.end
 	}
-	m.links = append(m.links, l)
 }

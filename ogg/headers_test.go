@@ -65,7 +65,7 @@ func TestSharedPage(t *testing.T) {
 		if w, g := want.Info(), got.Info(); !w.StartTime.Equal(g.StartTime) || !w.Duration.Equal(g.Duration) {
 			t.Errorf("%s: %v from %v, want %v from %v", name, g.Duration, g.StartTime, w.Duration, w.StartTime)
 		}
-		if l := got.links[0]; l.headers <= l.data {
+		if l := got.links().links[0]; l.headers <= l.data {
 			t.Errorf("%s: the headers end at %d, before data at %d", name, l.headers, l.data)
 		}
 	}
@@ -87,7 +87,7 @@ func TestLongComments(t *testing.T) {
 		return p
 	})
 	m, source := mustOpenMedia(t, long)
-	if m.links[0].title() != "x" {
+	if m.links().links[0].title() != "x" {
 		t.Error("the comments are not there")
 	}
 	index := 0

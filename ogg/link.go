@@ -16,8 +16,8 @@ import (
 // Limits on what one link may hold. Files have a handful of streams.
 const (
 	maxStreams = 256
-	// firstPages is how many bytes behind the headers are read, at most, in
-	// search of each stream's first granule position.
+	// firstPages is how many bytes are read, at most, in search of a first page,
+	// and behind the headers in search of each stream's first granule position.
 	firstPages = 1 << 20
 	headChunk  = 64 << 10
 )
@@ -229,7 +229,7 @@ func (r *linkReader) done() bool {
 		return true
 	}
 	if !r.closed {
-		return false
+		return len(r.joins) == 0 && r.pages.at > r.link.off+firstPages
 	}
 	waiting := false
 	for _, s := range r.link.streams {

@@ -19,20 +19,15 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	links := slices.Clone(m.links)
-	m.mu.Unlock()
-	interval, err := clamp(s.Interval, links, m.isComplete())
+	c := m.links()
+	interval, err := c.clamp(s.Interval)
 	if err != nil {
 		return nil, err
 	}
 	p := &formats.Plan{MediaType: info.MediaType, Requested: interval, Tracks: tracks}
 	resource := m.window.Info()
 	var at fragment.Time // where the link begins on the joined timeline
-	for i, l := range links {
-		if l.search == nil {
-			break
-		}
+	for i, l := range c.links[:c.closed] {
 		from, to := interval.Start.Sub(at).Max(fragment.Time{}), interval.End.Sub(at).Min(l.length())
 		begin := at
 		at = at.Add(l.length())
@@ -53,22 +48,12 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 	return p, nil
 }
 
-func (m *media) isComplete() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.complete
-}
-
 // clamp ends an interval where the links end.
-func clamp(i fragment.Interval, links []*link, complete bool) (fragment.Interval, error) {
-	var length fragment.Time
-	for _, l := range links {
-		length = length.Add(l.length())
+func (c *chain) clamp(i fragment.Interval) (fragment.Interval, error) {
+	if !i.Start.Less(c.length) && c.complete {
+		return i, &formats.PastEndError{Start: i.Start, Duration: c.length}
 	}
-	if !i.Start.Less(length) && complete {
-		return i, &formats.PastEndError{Start: i.Start, Duration: length}
-	}
-	return i.Clamp(length), nil
+	return i.Clamp(c.length), nil
 }
 
 // planLink resolves what a link gives: [from, to) on its own timeline, which

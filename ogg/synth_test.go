@@ -18,13 +18,18 @@ type synth struct {
 	length float64 // seconds
 }
 
+// opusHeaders are those of stereo sound with a pre-skip of 312.
+var opusHeaders = [][]byte{
+	append([]byte("OpusHead\x01\x02"), 0x38, 0x01, 0x80, 0xbb, 0, 0, 0, 0, 0),
+	[]byte("OpusTags\x00\x00\x00\x00\x00\x00\x00\x00"),
+}
+
 // opusStream returns pages of 1 s of 20 ms packets; rate gives bytes a second.
 func opusStream(name string, seconds int, seed uint64, rate func(second int, r *rand.Rand) float64) *synth {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := &synth{name: name, length: float64(seconds)}
-	head := append([]byte("OpusHead\x01\x02"), 0x38, 0x01, 0x80, 0xbb, 0, 0, 0, 0, 0)
 	w := &pageWriter{serial: 7}
-	s.data = appendHeaders(nil, []headerStream{{w: w, packets: [][]byte{head, []byte("OpusTags\x00\x00\x00\x00\x00\x00\x00\x00")}}}, nil)
+	s.data = appendHeaders(nil, []headerStream{{w: w, packets: opusHeaders}}, nil)
 	for second := range seconds {
 		bytes := rate(second, r)
 		for range 50 {

@@ -24,7 +24,8 @@ const (
 
 // flight is a fetch on its way. When done is closed, the rest is final.
 type flight struct {
-	Range // what was asked for: a suffix keeps its negative offset
+	Range       // what was asked for: a suffix keeps its negative offset
+	from  *tape // nil: the window's source
 	done  chan struct{}
 	off   int64
 	data  []byte
@@ -77,7 +78,8 @@ func (w *Window) launch(r Request, queued bool) {
 	if r.Offset < 0 || r.End() == farAway {
 		r.Length = ToEnd
 	}
-	f := &flight{Range: r.Range, done: make(chan struct{})}
+	f := &flight{Range: r.Range, from: w.tape, done: make(chan struct{})}
+	source := w.beneath()
 	w.flights = append(w.flights, f)
 	w.wg.Go(func() {
 		var info Info
@@ -87,7 +89,7 @@ func (w *Window) launch(r Request, queued bool) {
 		}
 		select {
 		case slots <- struct{}{}:
-			info, f.off, f.data, f.err = w.fetch(w.ctx, r)
+			info, f.off, f.data, f.err = w.fetch(w.ctx, source, r)
 			<-slots
 		case <-w.ctx.Done():
 			f.err = w.ctx.Err()
@@ -109,6 +111,12 @@ func (w *Window) land(f *flight, info Info) {
 		return
 	}
 	w.learn(info)
+	if w.info.Sequential && w.info.Size < 0 && f.from == nil { // nothing goes on from what this request has brought
+		if w.tape == nil && w.ctx.Err() == nil {
+			w.tape = w.rewind(w.info)
+		}
+		return
+	}
 	if w.info.Size < 0 && len(f.data) == 0 {
 		w.bound = min(w.bound, f.off) // it ends here or before
 	}
@@ -127,10 +135,18 @@ func (w *Window) learn(info Info) {
 	}
 }
 
+// beneath is what the window reads. Its lock is held.
+func (w *Window) beneath() Source {
+	if w.tape != nil {
+		return w.tape
+	}
+	return w.source
+}
+
 // fetch reads one range whole, and checks that it is whole.
-func (w *Window) fetch(ctx context.Context, r Request) (info Info, off int64, data []byte, err error) {
+func (w *Window) fetch(ctx context.Context, s Source, r Request) (info Info, off int64, data []byte, err error) {
 	asked := time.Now()
-	body, err := w.source.Open(ctx, r)
+	body, err := s.Open(ctx, r)
 	if err != nil {
 		return info, 0, nil, err
 	}

@@ -18,17 +18,19 @@ func (w *Window) Open(ctx context.Context, r Request) (*Body, error) {
 	}
 	info, c := w.info, w.clip(r.Range)
 	if c.Offset < 0 || c.End() == farAway {
+		source := w.beneath()
 		w.mu.Unlock()
-		return w.source.Open(ctx, r)
+		return source.Open(ctx, r)
 	}
 	head, tail := w.edges(c)
+	source := w.beneath()
 	w.mu.Unlock()
 
 	b := &heldBody{head: head, tail: tail, name: info.Name, at: c.Offset}
 	b.left = c.Length - int64(len(head)) - int64(len(tail))
 	if b.left > 0 {
 		rest := Request{Range{c.Offset + int64(len(head)), b.left}, r.Purpose, r.Note}
-		b.begin(ctx, w.source, rest)
+		b.begin(ctx, source, rest)
 		if len(head) == 0 {
 			if err := b.await(); err != nil {
 				b.Close()
@@ -48,9 +50,13 @@ func (w *Window) Refresh(ctx context.Context) error {
 		return err
 	}
 	defer body.Close()
+	info := body.Info
+	if info.Size < 0 {
+		info.Size = body.Offset + 1
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.learn(body.Info)
+	w.learn(info)
 	return nil
 }
 

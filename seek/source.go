@@ -74,6 +74,9 @@ type Info struct {
 	Validator string
 	// Size is the length in bytes, -1 where it is not known.
 	Size int64
+	// Sequential says that the source was asked for a range and gave the whole
+	// resource from its beginning.
+	Sequential bool
 }
 
 // Body is the answer to a Request: the bytes from Offset on, in order. It gives

@@ -31,6 +31,7 @@ type Window struct {
 	held    spanSet
 	flights []*flight
 	pace    pace
+	tape    *tape // what is read instead of a source that gives neither ranges nor a size
 }
 
 // farAway is where ranges to an unknown end are taken to end.

@@ -37,7 +37,7 @@ type Source struct {
 	NoSuffix bool
 	// NoRanges refuses all but the whole resource with [seek.ErrNoRanges].
 	NoRanges bool
-	// Growing allows the version to change between answers.
+	// Growing allows the version to change between answers, which tell the first.
 	Growing bool
 	// Chunk is the most bytes that one Read of a body gives. 0 means 32 KiB.
 	Chunk int
@@ -50,7 +50,8 @@ type Source struct {
 	Observer seek.Observer
 
 	mu          sync.Mutex
-	pinned      *string // the validator of the first answer
+	pinned      *string // the validator that answers must have
+	first       *string // that of the first answer
 	requests    []Request
 	open        int // bodies
 	mostOpen    int
@@ -184,6 +185,9 @@ func (s *Source) info() seek.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	info := s.Info
+	if s.Growing && s.first != nil {
+		info.Validator = *s.first
+	}
 	if s.Unsized {
 		info.Size = -1
 	}
@@ -249,6 +253,9 @@ func (s *Source) pin() error {
 	if s.pinned == nil || s.Growing {
 		v := s.Info.Validator
 		s.pinned = &v
+		if s.first == nil {
+			s.first = &v
+		}
 	}
 	if *s.pinned != s.Info.Validator {
 		return fmt.Errorf("reading %s: %w", s.Info.Name, seek.ErrChanged)

@@ -1,0 +1,226 @@
+package client_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/faultserver"
+	"github.com/mediafrag/mediafrag/internal/samples"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// ogv is the built-in Ogg sample: pictures and sound of 20 s.
+func ogv(t *testing.T) []byte {
+	t.Helper()
+	for _, s := range samples.All() {
+		if s.MediaType == "video/ogg" {
+			return s.Data
+		}
+	}
+	t.Fatal("no sample of Ogg")
+	return nil
+}
+
+// mediaPages returns the offsets of the pages of media: the first of all streams,
+// and those behind it.
+func mediaPages(data []byte) (offsets []int) {
+	for at := 0; at < len(data); {
+		p := data[at:]
+		size := 27 + int(p[26])
+		for _, l := range p[27:size] {
+			size += int(l)
+		}
+		if len(offsets) > 0 || binary.LittleEndian.Uint64(p[6:]) != 0 { // a granule position other than 0
+			offsets = append(offsets, at)
+		}
+		at += size
+	}
+	return offsets
+}
+
+func write(t *testing.T, data []byte) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "m.ogv")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// clipOf returns the bytes of a clip.
+func clipOf(t *testing.T, r *client.Resource, s formats.Selection) ([]byte, error) {
+	clip, err := r.Select(t.Context(), s)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	var out bytes.Buffer
+	_, err = clip.WriteTo(&out)
+	return out.Bytes(), err
+}
+
+// oggClient is a client that knows what is built in.
+func oggClient(t *testing.T, c *client.Client) *client.Client {
+	t.Helper()
+	hurried(t, c).Formats = nil
+	return c
+}
+
+// openOgg opens a resource until the test ends.
+func openOgg(t *testing.T, c *client.Client, uri string) *client.Resource {
+	t.Helper()
+	r, err := c.Open(t.Context(), uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// A server that tells no length, of ranges or at all, gives the same clips as
+// one that does; a radio station that never ends gives those that lie in what it
+// has sent.
+func TestOggOfUnknownLength(t *testing.T) {
+	data := ogv(t)
+	sized := openOgg(t, oggClient(t, &client.Client{}), faultserver.Start(t, faultserver.Config{
+		Files: map[string]faultserver.File{"/m.ogv": {Content: data, Type: "video/ogg"}},
+	}).URL+"/m.ogv")
+	ranges := func(w http.ResponseWriter, r *http.Request) {
+		var first, last int
+		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last); n != 2 || first < 0 || first >= len(data) {
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			return
+		}
+		last = min(last, len(data)-1)
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/*", first, last))
+		w.WriteHeader(http.StatusPartialContent)
+		w.Write(data[first : last+1])
+	}
+	chunked := func(w http.ResponseWriter, _ *http.Request) {
+		w.(http.Flusher).Flush()
+		w.Write(data)
+	}
+	var heard [][]byte // what each listener hears: the headers, and on from where the station has come to
+	radio := func(w http.ResponseWriter, r *http.Request) {
+		pages := mediaPages(data)
+		heard = append(heard, append(bytes.Clone(data[:pages[0]]), data[pages[2*len(heard)]:]...))
+		w.Write(heard[len(heard)-1])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	tests := []struct {
+		name    string
+		serve   http.HandlerFunc
+		endless bool
+	}{
+		{"ranges of *", ranges, false},
+		{"no ranges, chunked", chunked, false},
+		{"radio", radio, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(tt.serve)
+			t.Cleanup(server.Close)
+			r := openOgg(t, oggClient(t, &client.Client{}), server.URL+"/m.ogv")
+			for _, i := range []formats.Selection{{Interval: part(2, 5, 1)}, {Interval: part(0, 1, 1)}, {Interval: part(11, 14, 1)}} {
+				got, err := clipOf(t, r, i)
+				if err != nil {
+					t.Fatalf("%v: %v", i.Interval, err)
+				}
+				from := sized
+				if tt.endless {
+					from = openOgg(t, oggClient(t, &client.Client{}), write(t, heard[len(heard)-1]))
+				}
+				if want, err := clipOf(t, from, i); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%v: %d bytes, not the %d of a server that tells the length; %v", i.Interval, len(got), len(want), err)
+				}
+			}
+			if tt.endless {
+				if i, err := r.Inspect(t.Context()); err != nil || i.Timed || len(i.Tracks) != 2 {
+					t.Errorf("inspected: %+v, %v", i, err)
+				}
+				if len(heard) != 3 { // the first bytes, the last, and one request for all
+					t.Errorf("%d requests", len(heard))
+				}
+				return
+			}
+			open := formats.Selection{Interval: part(15, 99, 1)}
+			open.Interval.Open = true
+			got, err := clipOf(t, r, open)
+			if want, _ := clipOf(t, sized, open); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("to the end: %d bytes, not %d; %v", len(got), len(want), err)
+			}
+		})
+	}
+	t.Run("radio, more than is held", func(t *testing.T) {
+		server := httptest.NewServer(http.HandlerFunc(radio))
+		t.Cleanup(server.Close)
+		r := openOgg(t, oggClient(t, &client.Client{Limits: formats.Limits{Window: 128 << 10}}), server.URL)
+		_, err := clipOf(t, r, formats.Selection{Interval: part(17, 19, 1)})
+		var e *formats.Error
+		if !errors.Is(err, seek.ErrLimit) || !errors.As(err, &e) || e.Hint == "" {
+			t.Errorf("%v, want a limit and a hint", err)
+		}
+	})
+}
+
+// A recording that goes on while it is open, at a server and on disk: a later
+// selection sees what was appended.
+func TestOggGrowing(t *testing.T) {
+	data := ogv(t)
+	half := data[:len(data)/2]
+	path := filepath.Join(t.TempDir(), "m.ogv")
+	server := faultserver.Start(t, faultserver.Config{})
+	put := func(content []byte, tag string) {
+		server.Set("/m.ogv", faultserver.File{Content: content, ETag: `"` + tag + `"`, Type: "video/ogg"})
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{server.URL + "/m.ogv", path} {
+		put(half, "1")
+		r := openOgg(t, oggClient(t, &client.Client{Growing: true}), name)
+		later := formats.Selection{Interval: part(15, 18, 1)}
+		if _, err := clipOf(t, r, later); !errors.Is(err, formats.ErrPastEnd) {
+			t.Errorf("%s: an interval that is yet to come: %v", name, err)
+		}
+		early, err := clipOf(t, r, formats.Selection{Interval: part(2, 5, 1)})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		put(data, "2")
+		got, err := clipOf(t, r, later)
+		fixed := openOgg(t, oggClient(t, &client.Client{}), name)
+		if want, _ := clipOf(t, fixed, later); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, not %d; %v", name, len(got), len(want), err)
+		}
+		most := formats.Selection{Interval: part(2, 18, 1)}
+		got, err = clipOf(t, r, most)
+		if want, _ := clipOf(t, fixed, most); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: old and new together: %d bytes, not %d; %v", name, len(got), len(want), err)
+		}
+		if again, err := clipOf(t, r, formats.Selection{Interval: part(2, 5, 1)}); err != nil || !bytes.Equal(again, early) {
+			t.Errorf("%s: what was there before: %v", name, err)
+		}
+		if i, err := r.Inspect(t.Context()); err != nil || i.Duration.Round(1) != 20 {
+			t.Errorf("%s: %s s, %v", name, i.Duration, err)
+		}
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

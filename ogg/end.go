@@ -1,0 +1,108 @@
+package ogg
+
+import (
+	"context"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// tail sizes: how many bytes are read at a time, from the end backwards, in
+// search of the last granule positions, and how many in all.
+const (
+	tailChunk = 64 << 10
+	tailMost  = 4 << 20
+)
+
+// close reads the end of a link whose end is known, and prepares its search.
+func (l *link) close(ctx context.Context, w *seek.Window, limits formats.Limits) error {
+	if l.search != nil {
+		return nil
+	}
+	if err := l.readEnd(ctx, w); err != nil {
+		return err
+	}
+	l.startSearch(w, limits)
+	return nil
+}
+
+// readEnd reads the last granule positions of the link, whose end is known.
+func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
+	for to, chunk := l.end, int64(tailChunk); to > l.data && l.end-to < tailMost; chunk *= 2 {
+		from := max(l.data, to-chunk)
+		data, err := w.ReadRange(ctx, seek.Range{Offset: from, Length: l.end - from}, seek.Tail, "last pages")
+		if err != nil {
+			return err
+		}
+		found := scanPages(data, from, from == l.data)
+		l.pageBytes = int64(len(data)) / int64(max(1, len(found.pages)))
+		for i := range found.pages {
+			l.ends(&found.pages[i])
+		}
+		if l.ended {
+			break
+		}
+		to = from
+	}
+	if !l.ended && l.end-l.data <= tailMost { // there is no data
+		l.finish, l.ended = l.begin, true
+	}
+	return nil
+}
+
+// ends takes a page near the link's end.
+func (l *link) ends(p *page) {
+	s := l.stream(p.serial)
+	if s == nil || s.text() || !p.completes() {
+		return
+	}
+	pos, ok := s.position(p.granule)
+	if !ok {
+		return
+	}
+	s.finish, s.ended = pos.end, true
+	if t := s.time(pos.end); !l.ended || l.finish.Less(t) {
+		l.finish, l.ended = t, true
+	}
+}
+
+// probe returns the most bytes of a probe: half of the usual for sound of less
+// than 256 kbit/s, unless its pages are so large that it would show none; and
+// twice for pictures, whose search is followed by that for a keyframe.
+func (l *link) probe() int64 {
+	const slow = 256_000 / 8 // bytes a second
+	if l.ended && l.mediaType() == "audio/ogg" && l.length().Seconds()*slow > float64(l.end-l.data) {
+		return min(max(4*l.pageBytes, seek.DefaultProbe/2), seek.DefaultProbe)
+	}
+	return 2 * seek.DefaultProbe
+}
+
+// startSearch prepares the search of the link.
+func (l *link) startSearch(w *seek.Window, limits formats.Limits) {
+	l.search = &seek.Search{Window: w, Recognize: l.recognize, Start: l.data, End: l.end, Probe: l.probe(), MaxRounds: limits.Rounds}
+	for _, from := range []int64{l.off, max(l.off, l.end-tailChunk)} {
+		if data, ok := w.Held(seek.Range{Offset: from, Length: min(tailChunk, l.end-from)}); ok {
+			skip := max(0, l.data-from)
+			if skip < int64(len(data)) {
+				l.search.Scan(from+skip, data[skip:])
+			}
+		}
+	}
+}
+
+// shared returns how much of the link all its streams have, as far as they were
+// seen.
+func (l *link) shared() fragment.Time {
+	end := l.finish
+	for _, s := range l.streams {
+		switch {
+		case s.text():
+		case !s.ended:
+			return fragment.Time{}
+		default:
+			end = end.Min(s.time(s.finish))
+		}
+	}
+	return end.Sub(l.begin).Max(fragment.Time{})
+}
