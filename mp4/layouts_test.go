@@ -2,6 +2,7 @@ package mp4_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"os"
 	"slices"
@@ -111,6 +112,25 @@ func TestLayouts(t *testing.T) {
 			}
 			checkTimeline(t, plain, clip, 6.55, 8.03)
 		})
+	}
+}
+
+// TestLastOfNoDuration delivers a last sample whose duration a writer left at
+// 0: with the tracks' end, whether the moov is read whole or in parts.
+func TestLastOfNoDuration(t *testing.T) {
+	for _, track := range []*testTrack{pictures(), reordered()} {
+		track.durations[99], track.edits = 0, nil
+		data := (&testFile{tracks: []*testTrack{track}}).build()
+		_, path := openBuilt(t, data).cut(t, between(9.5, -1))
+		clip, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples := isoTracks(t, clip)[0].samples
+		if want := sha256.Sum256(track.payload(99)); samples[len(samples)-1].hash != want {
+			t.Error("the last sample is missing")
+		}
+		samePlans(t, data, 10)
 	}
 }
 

@@ -5,6 +5,10 @@ import "context"
 // maxWalk is the most that is read of the last cluster to find its end.
 const maxWalk = 8 << 20
 
+// maxEmpty is how many clusters are looked at, from the last backwards, for one
+// with a block: the file may break off before the first of the last.
+const maxEmpty = 4
+
 // findEnd finds when the last sample ends, in ns from the start. It costs a
 // search and looks at the file's last bytes, once.
 func (m *media) findEnd(ctx context.Context) (int64, error) {
@@ -19,13 +23,18 @@ func (m *media) findEnd(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 	}
-	b, err := m.find(ctx, m.pointsOf(0), maxOffset/m.info.scale, 0)
-	if err != nil {
-		return 0, err
-	}
-	end, err := m.endFrom(ctx, b.at)
-	if err != nil {
-		return 0, err
+	var end int64
+	for skip := range maxEmpty {
+		b, err := m.find(ctx, m.pointsOf(0), maxOffset/m.info.scale, skip)
+		if err != nil {
+			return 0, err
+		}
+		if end, err = m.endFrom(ctx, b.at); err != nil {
+			return 0, err
+		}
+		if end > m.start || b.at.offset <= m.first.offset {
+			break
+		}
 	}
 	end = max(0, end-m.start)
 	m.mu.Lock()
