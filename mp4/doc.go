@@ -25,7 +25,7 @@
 //	             (fraggroups.go, fragextras.go)
 //	locate.go    finds the fragments of an interval by an index: sidx.go,
 //	             series.go (several of them), mfra.go, places.go; or without one,
-//	             scan.go
+//	             scan.go, and where fragments do not say when they are, summed.go
 //	fragwrite.go writes a fragmented clip (trafwrite.go, sidxwrite.go); divide.go
 //	             makes fragments of progressive files, rebase.go changes those
 //	             that pass on unread

@@ -43,6 +43,7 @@ type fragmentForm struct {
 	absolute  bool // tfhd places the data in the file
 	relative  bool // tfhd does not say what offsets count from
 	untimed   bool // no tfdt
+	smooth    bool // tfxd instead of tfdt
 	oldTimes  bool // tfdt of version 0
 	defaults  bool // durations and sizes stand in trex and tfhd where they can
 	runs      int  // truns of a traf; default 1
@@ -354,7 +355,13 @@ func (f *fragmentedFile) traf(t *testTrack, from, to, moof, data, ended int) []b
 		if from >= len(t.sizes)/2 {
 			decode += uint64(f.form.gap) * uint64(t.timescale)
 		}
-		if f.form.oldTimes {
+		if f.form.smooth {
+			if t.offsets != nil {
+				decode += uint64(t.offsets[from])
+			}
+			id := []byte{0x6d, 0x1d, 0x9b, 0x05, 0x42, 0xd5, 0x44, 0xe6, 0x80, 0xe2, 0x14, 0x1d, 0xaf, 0xf7, 0x57, 0xb2}
+			boxes = append(boxes, mkbox("uuid", id, u32(1<<24), be.AppendUint64(be.AppendUint64(nil, decode), 1000)))
+		} else if f.form.oldTimes {
 			boxes = append(boxes, mkbox("tfdt", u32(0, uint32(decode))))
 		} else {
 			boxes = append(boxes, mkbox("tfdt", u32(1<<24), be.AppendUint64(nil, decode)))

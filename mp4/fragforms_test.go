@@ -204,6 +204,7 @@ func TestFragmentForms(t *testing.T) {
 		"absolute":        {absolute: true},
 		"relative":        {relative: true},
 		"old times":       {oldTimes: true},
+		"Smooth":          {smooth: true, gap: 3},
 		"three runs":      {runs: 3},
 		"one moof each":   {apart: true},
 		"others between":  {between: boxesBetween()},
@@ -254,18 +255,6 @@ func TestFragmentForms(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestUntimed cuts files whose fragments do not say when they begin.
-func TestUntimed(t *testing.T) {
-	for _, index := range []indexForm{flatIndex, tailIndex, noIndex} {
-		t.Run(string(index), func(t *testing.T) {
-			f := &fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: index, form: fragmentForm{untimed: true}}
-			o := openBuilt(t, f.build())
-			_, clip := clipOf(t, o, between(4.55, 6.03))
-			checkBuilt(t, f, clip, 4.55, 6.03)
-		})
 	}
 }
 

@@ -1,5 +1,7 @@
 package mp4
 
+import "bytes"
+
 // Limits on one fragment, whatever it claims of itself.
 const (
 	maxTrafs   = 1024    // track fragments of a moof
@@ -179,11 +181,16 @@ func (t *trackFragment) read(start, next int64, defaults map[uint32]fragmentDefa
 		return 0, err
 	}
 	at := base
+	stated := int64(-1) // by a tfxd
 	for c, err := range t.box.children() {
 		if err != nil {
 			return 0, err
 		}
 		switch c.typ {
+		case "uuid":
+			if isAbsoluteTime(c) {
+				stated = readAbsoluteTime(c.payload()[16:])
+			}
 		case "tfdt":
 			if t.decode, err = readDecodeTime(c); err != nil {
 				return 0, err
@@ -200,7 +207,31 @@ func (t *trackFragment) read(start, next int64, defaults map[uint32]fragmentDefa
 			t.runs = append(t.runs, r)
 		}
 	}
+	if t.decode < 0 && stated >= 0 {
+		t.decode = max(0, stated-firstOffsetOf(t))
+	}
 	return at, nil
+}
+
+// tfxd is the extended type of the box in which fragments of Smooth Streaming
+// say when they begin, in presentation time ([MS-SSTR] section 2.2.4.4). They
+// have no tfdt.
+var tfxd = []byte{0x6d, 0x1d, 0x9b, 0x05, 0x42, 0xd5, 0x44, 0xe6, 0x80, 0xe2, 0x14, 0x1d, 0xaf, 0xf7, 0x57, 0xb2}
+
+func isAbsoluteTime(b box) bool {
+	p := b.payload()
+	return b.typ == "uuid" && len(p) >= 24 && bytes.Equal(p[:16], tfxd)
+}
+
+// readAbsoluteTime reads the time out of a tfxd, -1 where it is none.
+func readAbsoluteTime(p []byte) int64 {
+	if p[0] == 0 {
+		return int64(be.Uint32(p[4:]))
+	}
+	if len(p) < 12 || be.Uint64(p[4:]) > maxTicks {
+		return -1
+	}
+	return int64(be.Uint64(p[4:]))
 }
 
 // readHeader reads a tfhd and returns the defaults of the track fragment and

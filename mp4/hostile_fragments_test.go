@@ -113,11 +113,13 @@ func TestTruncatedFragments(t *testing.T) {
 // FuzzFragments opens fragmented files with arbitrary bytes in them, plans and
 // reads an interval, and bounds memory and requests.
 func FuzzFragments(f *testing.F) {
-	for _, index := range []indexForm{flatIndex, treeIndex, chainIndex, tailIndex, eachIndex, noIndex} {
+	for _, index := range []indexForm{flatIndex, treeIndex, chainIndex, seriesIndex, pairsIndex, frontSeries, tailIndex, eachIndex, noIndex} {
 		f.Add(fragmentsOf(index, fragmentForm{between: boxesBetween()}), uint16(255), uint16(148))
 	}
 	f.Add(fragmentsOf(noIndex, fragmentForm{absolute: true, runs: 2, oldTimes: true}), uint16(0), uint16(1000))
 	f.Add(fragmentsOf(flatIndex, fragmentForm{apart: true, untimed: true}), uint16(700), uint16(200))
+	f.Add(fragmentsOf(noIndex, fragmentForm{untimed: true}), uint16(700), uint16(200))
+	f.Add(fragmentsOf(noIndex, fragmentForm{smooth: true}), uint16(700), uint16(200))
 	f.Fuzz(func(t *testing.T, data []byte, a, length uint16) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -187,9 +189,10 @@ func mutate(data []byte, r *rand.Rand) []byte {
 // loops over a number that a file claims shows here.
 func TestMutations(t *testing.T) {
 	var seeds [][]byte
-	for _, index := range []indexForm{flatIndex, treeIndex, chainIndex, tailIndex, eachIndex, noIndex} {
+	for _, index := range []indexForm{flatIndex, treeIndex, chainIndex, seriesIndex, frontSeries, tailIndex, eachIndex, noIndex} {
 		seeds = append(seeds, fragmentsOf(index, fragmentForm{between: boxesBetween()}))
 	}
+	seeds = append(seeds, fragmentsOf(noIndex, fragmentForm{untimed: true}), fragmentsOf(noIndex, fragmentForm{smooth: true}))
 	seeds = append(seeds, fragmentsOf(noIndex, fragmentForm{absolute: true, runs: 2}), fragmentsOf(flatIndex, fragmentForm{apart: true, untimed: true}),
 		(&testFile{tracks: []*testTrack{reordered(), tone()}}).build())
 	r := rand.New(rand.NewPCG(5, 6))

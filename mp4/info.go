@@ -2,12 +2,14 @@ package mp4
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // Info says what the index tells.
@@ -33,10 +35,12 @@ func (f *file) Inspect(ctx context.Context) (formats.Info, error) {
 	i := f.Info()
 	if f.movie.fragmented {
 		end, err := f.lastEnd(ctx)
-		if err != nil {
+		switch {
+		case err == nil:
+			i.Duration, i.Timed, i.Estimated = end, true, false
+		case !errors.Is(err, seek.ErrLimit): // where the end is too far away, what the header says stands
 			return i, err
 		}
-		i.Duration, i.Timed, i.Estimated = end, true, false
 	}
 	marks := f.movie.marks
 	if len(marks) == 0 {

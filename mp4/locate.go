@@ -238,7 +238,7 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 	if len(fragments) == 0 {
 		return nil, damaged("", run.index.places[run.from].start, "no fragment where the index has one")
 	}
-	if run.from > 0 {
+	if !s.first || run.index.decodes != nil {
 		run.index.date(x.file.movie, fragments, run.from)
 	}
 	if run.headEnd < run.tailStart {

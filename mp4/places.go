@@ -26,6 +26,10 @@ type placeIndex struct {
 	end    fragment.Time      // of the media, where it is known
 	known  bool
 
+	// decodes is when the tracks' media begin in fragments, by where those are, in
+	// decode time; nil where the index tells only what is in times.
+	decodes map[int64]map[uint32]int64
+
 	// Fragments that the index has not told of, though it could.
 	before, after         bool          // before the first place, behind the last
 	beforeEnd, afterStart fragment.Time // seconds until when, and from when on
@@ -198,21 +202,32 @@ func (x *placeIndex) share(place int, to fragment.Time) float64 {
 	return min(1, max(0, to.Sub(start).Seconds()/length*1.1+0.05))
 }
 
-// date tells the first fragment in a place when it begins, by the index, if it
-// does not say so itself.
+// date tells fragments that do not say so themselves when they begin: of each
+// track the first one from a place on, as the index has it, or where it knows
+// better all of them.
 func (x *placeIndex) date(m *movie, fragments []*moof, place int) {
+	dated := map[uint32]bool{}
 	for _, f := range fragments {
-		if f.box.off < x.places[place].start {
+		i := sort.Search(len(x.places), func(i int) bool { return x.places[i].start > f.box.off }) - 1
+		if i < place {
 			continue
 		}
-		for i := range f.trafs {
-			t := &f.trafs[i]
+		if x.decodes != nil {
+			clear(dated)
+		}
+		for n := range f.trafs {
+			t := &f.trafs[n]
 			track := m.track(t.id)
-			if at, ok := x.at(t.id, place); ok && t.decode < 0 && track != nil && t.samples() > 0 {
-				t.decode = max(0, at.Round(track.timescale)-int64(t.runs[0].sample(0).offset))
+			if dated[t.id] || track == nil || t.samples() == 0 {
+				continue
+			}
+			dated[t.id] = true
+			if start, ok := x.decodes[f.box.off][t.id]; ok {
+				t.decode = start
+			} else if at, ok := x.at(t.id, i); ok && t.decode < 0 {
+				t.decode = max(0, at.Round(track.timescale)-firstOffsetOf(t))
 			}
 		}
-		return
 	}
 }
 

@@ -225,8 +225,11 @@ func (r *rebased) rewriteTraf(traf box) error {
 		be.PutUint64(p[8:], be.Uint64(p[8:])+uint64(r.Moved))
 	}
 	tfdt, ok, err := traf.child("tfdt")
-	if err != nil || !ok {
+	if err != nil {
 		return err
+	}
+	if !ok {
+		return traf.stateTime(to.Delta)
 	}
 	decode, err := readDecodeTime(tfdt)
 	if err != nil {
@@ -240,5 +243,38 @@ func (r *rebased) rewriteTraf(traf box) error {
 	} else {
 		return tfdt.damaged(4, "a decode time that does not fit")
 	}
+	return nil
+}
+
+// stateTime gives a traf that has a tfxd a tfdt instead, moved by so much: it
+// takes up the same bytes, but players know it. It stands before the samples
+// (ISO/IEC 14496-12 section 8.8.12), what is left over at the end. A traf without
+// either, or whose boxes must not move because others point into them, stays as
+// it is.
+func (b box) stateTime(delta int64) error {
+	t := trackFragment{box: b, decode: -1}
+	if _, err := t.read(1<<40, 1<<40, nil); err != nil || t.decode < 0 {
+		return err
+	}
+	var head, rest builder
+	left := 0
+	for c, err := range b.children() {
+		switch {
+		case err != nil:
+			return err
+		case c.typ == "saio":
+			return nil
+		case c.typ == "tfhd":
+			head.raw(c.raw)
+			head.full("tfdt", 1, 0, func() { head.u64(uint64(max(0, t.decode+delta))) })
+		case left == 0 && isAbsoluteTime(c):
+			left = len(c.raw)
+		default:
+			rest.raw(c.raw)
+		}
+	}
+	const tfdt = 20
+	rest.box("free", func() { rest.raw(make([]byte, left-tfdt-8)) })
+	copy(b.payload(), append(head.buf, rest.buf...))
 	return nil
 }

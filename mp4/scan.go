@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mediafrag/mediafrag/formats"
-	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -54,7 +53,7 @@ func (f *file) searcher(ctx context.Context) (locator, error) {
 	if err != nil || begin == nil {
 		return nil, err
 	}
-	if f.search = f.walk(f.first, size); begin.timed() {
+	if f.search = f.sum(size); begin.timed() {
 		f.search = f.searched(begin, size)
 	}
 	return f.search, nil
@@ -65,9 +64,7 @@ func (f *file) searcher(ctx context.Context) (locator, error) {
 func (f *file) searched(begin *moof, size int64) *searched {
 	x := &searched{file: f, start: begin.box.off, reader: f.reader(), lead: map[uint32]int64{}}
 	for _, t := range begin.trafs {
-		if len(t.runs) > 0 && t.runs[0].count > 0 {
-			x.lead[t.id] = int64(t.runs[0].sample(0).offset)
-		}
+		x.lead[t.id] = firstOffsetOf(&t)
 	}
 	x.search = &seek.Search{Window: f.window, Recognize: x.recognize, Start: x.start, End: size, MaxRounds: f.limits.Rounds}
 	for _, r := range []seek.Range{{Offset: f.first, Length: tailBytes}, {Offset: max(0, size-tailBytes), Length: tailBytes}} {
@@ -94,12 +91,6 @@ func (f *file) useMoov(first int64) error {
 			"an initialization segment without the segments that hold its media")
 	}
 	return damaged("", first, "the file ends without a fragment")
-}
-
-// walk reads the fragments one by one: none tells when it begins.
-func (f *file) walk(first, size int64) *indexed {
-	index := &placeIndex{places: []place{{first, size}}, times: map[uint32][]timed{0: {{}}}}
-	return &indexed{file: f, index: func(context.Context, fragment.Time, fragment.Time, int) (*placeIndex, error) { return index, nil }}
 }
 
 // first reads the first fragment between two offsets; nil where there is none.
