@@ -284,8 +284,14 @@ const (
 // its bytes.
 func (c *cut) lookAt(ctx context.Context, i int) error {
 	p, err := c.read(ctx, i)
-	if err != nil || !mpegts.Is(p.data) {
+	if err != nil {
 		return err
+	}
+	if !mpegts.Is(p.data) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.pieces, i)
+		return nil
 	}
 	s := &c.list.segments[i]
 	scan, err := mpegts.Scan(p.data, ticks(s.start))
@@ -467,7 +473,7 @@ func (c *cut) initPart(section *initSection) (seek.Part, error) {
 
 // decryptWhole decrypts bytes that are in memory.
 func decryptWhole(block cipher.Block, iv [16]byte, b []byte) ([]byte, error) {
-	r, err := decrypt(block, iv, 0, bytesFrom(b))
+	r, err := decrypt(block, iv, 0, false, bytesFrom(b))
 	if err != nil {
 		return nil, err
 	}

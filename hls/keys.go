@@ -87,8 +87,9 @@ func readKey(ctx context.Context, open seek.Opener, uri string) ([]byte, error) 
 }
 
 // decrypt returns the plain bytes of an encrypted segment from off on. Open gives
-// the encrypted ones from an offset on.
-func decrypt(block cipher.Block, iv [16]byte, off int64, open func(off int64) (io.ReadCloser, error)) (io.ReadCloser, error) {
+// the encrypted ones from an offset on; with inner, not to the segment's end: of
+// the padding nothing is known then.
+func decrypt(block cipher.Block, iv [16]byte, off int64, inner bool, open func(off int64) (io.ReadCloser, error)) (io.ReadCloser, error) {
 	const n = aes.BlockSize
 	at := off / n * n // the block that off lies in, and the one before it, which chains it
 	from := max(0, at-n)
@@ -102,7 +103,7 @@ func decrypt(block cipher.Block, iv [16]byte, off int64, open func(off int64) (i
 			return nil, fmt.Errorf("decrypting: %w", err)
 		}
 	}
-	d := &decrypter{in: in, mode: cipher.NewCBCDecrypter(block, iv[:])}
+	d := &decrypter{in: in, mode: cipher.NewCBCDecrypter(block, iv[:]), inner: inner}
 	if _, err := io.CopyN(io.Discard, d, off-at); err != nil && err != io.EOF {
 		in.Close()
 		return nil, err
@@ -115,6 +116,7 @@ func decrypt(block cipher.Block, iv [16]byte, off int64, open func(off int64) (i
 type decrypter struct {
 	in    io.ReadCloser
 	mode  cipher.BlockMode
+	inner bool // there is no padding at the end
 	buf   [256 * aes.BlockSize]byte
 	have  int    // encrypted bytes in buf that are not decrypted yet: the last block is held back
 	ready []byte // decrypted
@@ -146,6 +148,9 @@ func (d *decrypter) fill() {
 	case err != nil && !last:
 		d.err = err
 		return
+	case last && d.inner && whole == 0:
+		d.err = io.EOF
+		return
 	case last && (d.have == 0 || whole != d.have):
 		d.err = fmt.Errorf("decrypting: the segment is no whole number of blocks: %w", io.ErrUnexpectedEOF)
 		return
@@ -155,7 +160,9 @@ func (d *decrypter) fill() {
 	d.mode.CryptBlocks(d.plain[:whole], d.buf[:whole])
 	d.ready = d.plain[:whole]
 	d.have = copy(d.buf[:], d.buf[whole:d.have])
-	if last {
+	if last && d.inner {
+		d.err = io.EOF
+	} else if last {
 		d.err = io.EOF
 		pad := int(d.ready[whole-1])
 		if pad < 1 || pad > n {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -198,6 +199,13 @@ func (l *loader) keep(e extent, h *held) {
 		l.size -= int64(len(l.held[oldest].data))
 		delete(l.held, oldest)
 	}
+}
+
+// holds reports whether an extent is held.
+func (l *loader) holds(e extent) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.order, e)
 }
 
 // whole returns what is held of a resource if that is all of r.

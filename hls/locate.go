@@ -39,6 +39,9 @@ type locator struct {
 	// begins, for less.
 	clock func(ctx context.Context, i int) (times, error)
 	head  func(ctx context.Context, i int) (start time.Duration, ok bool, err error)
+	// join, where it is not nil, is called when the first segment is known: it
+	// finds the zero of the stretches that follow.
+	join func(ctx context.Context) error
 	// zero is, for each stretch between discontinuities, what its clock shows at
 	// time 0 of the timeline.
 	zero map[int64]time.Duration
@@ -102,6 +105,11 @@ func (l *locator) locate(ctx context.Context) error {
 	}
 	if err := l.locateStart(ctx); err != nil {
 		return err
+	}
+	if l.join != nil {
+		if err := l.join(ctx); err != nil {
+			return err
+		}
 	}
 	return l.locateEnd(ctx)
 }

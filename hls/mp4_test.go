@@ -16,6 +16,7 @@ import (
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/mp4"
 )
 
 var fmp4Args = []string{"-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4", "-hls_segment_filename", "DIR/s%03d.m4s"}
@@ -121,6 +122,80 @@ func TestFragmentedMP4(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestProgressive makes progressive files of presentations of fragmented MP4:
+// they show the interval exactly, in every player, and their sizes are known.
+func TestProgressive(t *testing.T) {
+	for _, test := range []struct {
+		name, list string
+		dir        func(t testing.TB) string
+		extra      int // playlists, initialization sections, keys
+		streams    int
+		whole      func(t testing.TB) string
+	}{
+		{"together", "media.m3u8", fmp4Presentation, 2, 1, fmp4Presentation},
+		{"encrypted", "media.m3u8", encryptedMP4, 3, 1, fmp4Presentation},
+		{"apart", "master.m3u8", masterPresentation, 5, 2, masterPresentation},
+		{"apart and encrypted", "master.m3u8", encryptedMaster, 6, 2, masterPresentation},
+	} {
+		if !tools.Full() && test.name != "together" && test.name != "apart and encrypted" {
+			continue
+		}
+		t.Run(test.name, func(t *testing.T) {
+			dir := test.dir(t)
+			for _, x := range [][2]float64{{9.5, 23}, {12, 20}, {17.3, 18.1}}[:full(3, 1)] {
+				a, b := x[0], x[1]
+				o := newOrigin()
+				o.putFolder(t, "https://host.test/m", dir)
+				m := o.mustOpen(t, "https://host.test/m/"+test.list, formats.Env{})
+				s := between(a, b)
+				s.Layout = mp4.Progressive
+				p := mustPlan(t, m, s)
+				if p.Size < 0 || p.Presented.String() != p.Requested.String() {
+					t.Errorf("[%g, %g): %d bytes, presented is %s", a, b, p.Size, p.Presented)
+				}
+				path := write(t, "clip.mp4", clip(t, m, p))
+				checkClip(t, test.whole(t), path, a, b)
+				if first := oracle.Decode(t, path).Video[0][0].Time; first < 0 {
+					t.Errorf("[%g, %g): it shows a picture of %g s", a, b, first)
+				}
+				// One request for each segment's moof, and one for its media.
+				n := int((b-1e-9)/4) - int(a/4) + 1
+				if used := o.totals.Transfer(); used.Requests > test.extra+test.streams*(2*n+budget.HLSNeighbours) {
+					t.Errorf("[%g, %g): %d requests: %v", a, b, used.Requests, o.files())
+				}
+			}
+		})
+	}
+}
+
+func full(all, few int) int {
+	if tools.Full() {
+		return all
+	}
+	return few
+}
+
+// encryptedMaster is the presentation with sound and pictures apart, all of its
+// segments encrypted by one key.
+func encryptedMaster(t testing.TB) string {
+	return made(t, "master-aes", func(dir string) {
+		key := []byte("fedcba9876543210")
+		if err := os.CopyFS(dir, os.DirFS(masterPresentation(t))); err != nil {
+			t.Fatal(err)
+		}
+		os.WriteFile(filepath.Join(dir, "key"), key, 0o600)
+		for _, stream := range []string{"0", "1", "2"} {
+			for i := range 10 {
+				name := fmt.Sprintf("v%s_%03d.m4s", stream, i)
+				os.WriteFile(filepath.Join(dir, name), encrypt(t, key, int64(i), readFile(t, dir, name)), 0o600)
+			}
+			name := "media" + stream + ".m3u8"
+			text := strings.Replace(string(readFile(t, dir, name)), "#EXTINF", "#EXT-X-KEY:METHOD=AES-128,URI=\"key\"\n#EXTINF", 1)
+			os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+		}
+	})
 }
 
 // encryptedMP4 is the presentation of fragmented MP4 with every segment but the

@@ -1,8 +1,11 @@
 package hls
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -24,12 +27,15 @@ const (
 	sampleTolerance = 100 * time.Microsecond
 )
 
-// mp4Cut is a cut of fragmented MP4 segments that share one initialization
-// section and one clock.
+// mp4Cut is a cut of fragmented MP4 segments.
 type mp4Cut struct {
 	*locator
 	rendition *mp4.Rendition
 	from      int // the rendition's first segment in the playlist
+	// begins is, for each stretch between discontinuities behind the first, when
+	// it begins on the timeline, and joints are where.
+	begins map[int64]time.Duration
+	joints []mp4.Joint
 }
 
 // openMP4 opens the rendition that the selected segments belong to. Close its
@@ -39,38 +45,47 @@ func (c *cut) openMP4(ctx context.Context) (*mp4Cut, error) {
 	if section == nil || section.uri == "" {
 		return nil, damaged("EXT-X-MAP", -1, "segments of fragmented MP4 without an initialization section")
 	}
-	if err := c.oneClock(section); err != nil {
-		return nil, err
-	}
 	init, err := c.readInit(ctx, section)
 	if err != nil {
 		return nil, err
 	}
-	t := &mp4Cut{}
+	t := &mp4Cut{begins: map[int64]time.Duration{}}
 	t.locator = newLocator(c, t.clock, t.head)
-	t.tolerance = sampleTolerance
-	t.bound(section)
+	t.join, t.tolerance = t.findJoints, sampleTolerance
+	t.bound()
 	t.from = t.lowest
-	list, err := t.describe(t.lowest, t.highest)
+	list, err := t.describe(ctx, t.lowest, t.highest)
 	if err != nil {
 		return nil, err
 	}
 	t.rendition, err = mp4.OpenRendition(init.data, list, formats.Env{Opener: plainOpener{c}, Limits: c.m.env.Limits})
+	var e *formats.Error
+	if errors.As(err, &e) && e.Hint == "" && errors.Is(err, formats.ErrUnsupported) {
+		e.Hint = asFolder
+		for i := t.first; i <= t.last; i++ {
+			if s := &t.list.segments[i]; !s.gap && !s.init.same(section) {
+				e.Problem = fmt.Sprintf("the initialization changes at %s s: %s", segments.Time(s.start), e.Problem)
+				break
+			}
+		}
+	}
 	return t, err
 }
 
-// oneClock fails where the selection changes its initialization or its clock:
-// one file has one of each.
+// asFolder is the hint of errors about what one file cannot hold.
+const asFolder = "-o FOLDER/ writes a playlist with its segments"
+
+// oneClock fails where the selection changes its initialization or its clock,
+// for what is put into one file as it is.
 func (c *cut) oneClock(section *initSection) error {
-	const hint = "-o FOLDER/ writes a playlist with its segments"
 	for i := c.first; i <= c.last; i++ {
 		s := &c.list.segments[i]
 		switch {
 		case s.gap:
 		case !s.init.same(section):
-			return unsupported("EXT-X-MAP", fmt.Sprintf("the initialization changes at %s s: one file cannot hold both", segments.Time(s.start)), hint)
+			return unsupported("EXT-X-MAP", fmt.Sprintf("the initialization changes at %s s: one file cannot hold both", segments.Time(s.start)), asFolder)
 		case s.discontinuity != c.list.segments[c.first].discontinuity:
-			return unsupported("EXT-X-DISCONTINUITY", fmt.Sprintf("the clocks of fragments begin anew at %s s: one file cannot hold both", segments.Time(s.start)), hint)
+			return unsupported("EXT-X-DISCONTINUITY", fmt.Sprintf("the clocks of segments begin anew at %s s: one file cannot hold both", segments.Time(s.start)), asFolder)
 		}
 	}
 	return nil
@@ -78,41 +93,56 @@ func (c *cut) oneClock(section *initSection) error {
 
 // bound finds how far the selection may be moved: to segments of the same clock
 // and initialization that exist.
-func (l *locator) bound(section *initSection) {
-	run := l.list.segments[l.first].discontinuity
-	fits := func(i int) bool {
-		s := &l.list.segments[i]
-		return s.discontinuity == run && !s.gap && s.init.same(section)
+func (l *locator) bound() {
+	fits := func(i, next int) bool {
+		s, of := &l.list.segments[next], &l.list.segments[i]
+		return s.discontinuity == of.discontinuity && !s.gap && s.init.same(of.init)
 	}
 	l.lowest, l.highest = l.first, l.last
-	for l.lowest > 0 && l.lowest > l.first-around && fits(l.lowest-1) {
+	for l.lowest > 0 && l.lowest > l.first-around && fits(l.first, l.lowest-1) {
 		l.lowest--
 	}
-	for l.highest < len(l.list.segments)-1 && l.highest < l.last+around && fits(l.highest+1) {
+	for l.highest < len(l.list.segments)-1 && l.highest < l.last+around && fits(l.last, l.highest+1) {
 		l.highest++
 	}
 }
 
 // describe tells package mp4 of a run of segments. A gap has no resource.
-func (t *mp4Cut) describe(from, to int) ([]mp4.Segment, error) {
+func (t *mp4Cut) describe(ctx context.Context, from, to int) ([]mp4.Segment, error) {
+	first, err := t.readInit(ctx, t.list.segments[t.first].init)
+	if err != nil {
+		return nil, err
+	}
 	var out []mp4.Segment
 	for i := from; i <= to; i++ {
 		s := &t.list.segments[i]
 		x := mp4.Segment{Range: s.bytes, Start: segments.Time(s.start)}
-		if !s.gap {
-			_, name, err := t.segment(i)
-			if err != nil {
-				return nil, err
-			}
-			k, err := usable(s.keys)
-			if err != nil {
-				return nil, err
-			}
-			x.Resource = seek.Info{Name: name, Size: -1}
-			if k != nil { // its plain bytes are a resource of their own
-				x.Resource.Name = plainName(i)
-				x.Range = seek.Range{Length: seek.ToEnd}
-			}
+		if s.gap {
+			out = append(out, x)
+			continue
+		}
+		_, name, err := t.segment(i)
+		if err != nil {
+			return nil, err
+		}
+		k, err := usable(s.keys)
+		if err != nil {
+			return nil, err
+		}
+		x.Resource = seek.Info{Name: name, Size: -1}
+		if k != nil { // its plain bytes are a resource of their own
+			x.Resource.Name = t.plainName(i)
+			x.Range = seek.Range{Length: seek.ToEnd}
+		}
+		if s.init == nil || s.init.uri == "" {
+			return nil, damaged("EXT-X-MAP", -1, "segments of fragmented MP4 without an initialization section")
+		}
+		init, err := t.readInit(ctx, s.init)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(init.data, first.data) {
+			x.Init = init.data
 		}
 		out = append(out, x)
 	}
@@ -134,7 +164,7 @@ func (t *mp4Cut) clock(ctx context.Context, i int) (times, error) {
 
 // head returns the clock at the beginning of a segment.
 func (t *mp4Cut) head(ctx context.Context, i int) (start time.Duration, ok bool, err error) {
-	list, err := t.describe(i, i)
+	list, err := t.describe(ctx, i, i)
 	if err != nil {
 		return 0, false, err
 	}
@@ -162,7 +192,8 @@ func (t *mp4Cut) lastWith(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	end := t.own().End.Sub(segments.Time(t.tolerance))
+	run := t.list.segments[t.last].discontinuity
+	end := t.interval.End.Add(segments.Time(t.clockAt(run) - t.tolerance))
 	for _, x := range t.rendition.Tracks() {
 		if times, ok := all[x.ID]; ok && x.Kind == formats.Audio && times.End.Less(end) {
 			return t.last + 1, nil
@@ -174,20 +205,23 @@ func (t *mp4Cut) lastWith(ctx context.Context) (int, error) {
 // own returns the interval on the segments' own clock.
 func (t *mp4Cut) own() fragment.Interval { return t.interval.Shift(t.offset()) }
 
-// offset is what the segments' clock shows at time 0 of the timeline.
+// offset is what the first segment's clock shows at time 0 of the timeline.
 func (t *mp4Cut) offset() fragment.Time {
-	zero := t.zero[t.list.segments[t.first].discontinuity]
-	if -sameZero < zero && zero < sameZero {
-		return fragment.Time{} // the durations in the playlist are rounded
-	}
-	return segments.Time(zero)
+	return segments.Time(t.clockAt(t.list.segments[t.first].discontinuity))
 }
 
-// planMP4 makes one fragmented MP4 of the selections of one or several streams.
-func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) (*formats.Plan, error) {
-	if s.Layout != "" && s.Layout != "fragmented" {
-		return nil, unsupported("layout", fmt.Sprintf("%q of segments", s.Layout), "leave --layout out, or give it the file that the clip is written to")
+// clockAt is what the clock of a stretch between discontinuities shows at time 0
+// of the timeline.
+func (t *mp4Cut) clockAt(run int64) time.Duration {
+	zero := t.zero[run]
+	if -sameZero < zero && zero < sameZero {
+		return 0 // the durations in the playlist are rounded
 	}
+	return zero
+}
+
+// planMP4 makes one MP4 of the selections of one or several streams.
+func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) (*formats.Plan, error) {
 	var renditions []mp4.RenditionCut
 	var all []*mp4Cut
 	for i, c := range cuts {
@@ -197,9 +231,8 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 		}
 		defer t.rendition.Close()
 		if i > 0 { // the clocks of all streams are one (RFC 8216 section 6.2.4)
-			if zero, known := all[0].zero[c.list.segments[c.first].discontinuity]; known {
-				t.zero[c.list.segments[c.first].discontinuity] = zero
-			}
+			maps.Copy(t.zero, all[0].zero)
+			maps.Copy(t.begins, all[0].begins)
 		}
 		if err := t.locate(ctx); err != nil {
 			return nil, err
@@ -211,6 +244,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 		all = append(all, t)
 		renditions = append(renditions, mp4.RenditionCut{
 			Rendition: t.rendition, Interval: t.own(), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
+			Joints: t.joints,
 		})
 	}
 	p, err := mp4.PlanRenditions(ctx, renditions, s)

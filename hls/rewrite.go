@@ -66,7 +66,7 @@ func (r Rewriter) Rewrite(ctx context.Context, in seek.Input, off int64) (io.Rea
 	case r.Plain != seek.Range{}:
 		return input.Open(ctx, off, seek.ToEnd)
 	case r.StripID3:
-		plain, err := r.plain(ctx, in, 0)
+		plain, err := r.plain(ctx, in, 0, seek.ToEnd)
 		if err != nil {
 			return nil, err
 		}
@@ -77,10 +77,10 @@ func (r Rewriter) Rewrite(ctx context.Context, in seek.Input, off int64) (io.Rea
 		}
 		return out, nil
 	case r.Shift == 0:
-		return r.plain(ctx, in, off)
+		return r.plain(ctx, in, off, seek.ToEnd)
 	}
 	at := off / mpegts.PacketSize * mpegts.PacketSize
-	plain, err := r.plain(ctx, in, at)
+	plain, err := r.plain(ctx, in, at, seek.ToEnd)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,9 @@ func (r Rewriter) Rewrite(ctx context.Context, in seek.Input, off int64) (io.Rea
 	return out, nil
 }
 
-// plain returns the decrypted bytes from off on, checked where they begin.
-func (r Rewriter) plain(ctx context.Context, in seek.Input, off int64) (io.ReadCloser, error) {
+// plain returns the decrypted bytes from off on, n of them at least or with ToEnd
+// the rest, checked where they begin.
+func (r Rewriter) plain(ctx context.Context, in seek.Input, off, n int64) (io.ReadCloser, error) {
 	open := func(off int64) (io.ReadCloser, error) { return in.Open(ctx, off, seek.ToEnd) }
 	if r.KeyURI != "" {
 		key, err := readKey(ctx, in, r.KeyURI)
@@ -105,7 +106,10 @@ func (r Rewriter) plain(ctx context.Context, in seek.Input, off int64) (io.ReadC
 			return nil, err
 		}
 		encrypted := open
-		open = func(off int64) (io.ReadCloser, error) { return decrypt(block, r.IV, off, encrypted) }
+		if _, end := blocks(off, n); n >= 0 {
+			encrypted = func(off int64) (io.ReadCloser, error) { return in.Open(ctx, off, end-off) }
+		}
+		open = func(off int64) (io.ReadCloser, error) { return decrypt(block, r.IV, off, n >= 0, encrypted) }
 	}
 	plain, err := open(off)
 	if err != nil || off > 0 || r.Container == "" {
@@ -140,15 +144,12 @@ func (in plainInput) Size() int64 {
 
 // Open decrypts a range.
 func (in plainInput) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
-	out, err := in.plain(ctx, in.Input, in.Plain.Offset+off)
-	if err != nil {
-		return nil, err
-	}
 	if size := in.Size(); size >= 0 && (n < 0 || n > size-off) {
 		n = size - off
 	}
-	if n < 0 {
-		return out, nil
+	out, err := in.plain(ctx, in.Input, in.Plain.Offset+off, n)
+	if err != nil || n < 0 {
+		return out, err
 	}
 	return readCloser{io.LimitReader(out, n), out}, nil
 }

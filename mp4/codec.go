@@ -13,25 +13,8 @@ import (
 // readESDS reads the object type and, for AAC, the audio object type of an ES
 // descriptor (ISO/IEC 14496-1 section 7.2.6).
 func (e *sampleEntry) readESDS(p []byte) {
-	if len(p) < 4 {
-		return
-	}
-	es, ok := descriptor(p[4:], 0x03)
-	if !ok || len(es) < 3 {
-		return
-	}
-	flags, at := es[2], 3
-	if flags&0x80 != 0 {
-		at += 2
-	}
-	if flags&0x40 != 0 && at < len(es) {
-		at += 1 + int(es[at])
-	}
-	if flags&0x20 != 0 {
-		at += 2
-	}
-	config, ok := descriptor(es[min(at, len(es)):], 0x04)
-	if !ok || len(config) < 13 {
+	config, ok := decoderConfig(p)
+	if !ok {
 		return
 	}
 	e.object = int(config[0])
@@ -53,6 +36,31 @@ const (
 	objectMPEG4Visual = 0x20
 	objectMPEG4Audio  = 0x40
 )
+
+// decoderConfig returns the decoder configuration of an ES descriptor, of 13
+// bytes at least: object type, stream type, buffer size and bit rates, then
+// other descriptors.
+func decoderConfig(p []byte) (config []byte, ok bool) {
+	if len(p) < 4 {
+		return nil, false
+	}
+	es, ok := descriptor(p[4:], 0x03)
+	if !ok || len(es) < 3 {
+		return nil, false
+	}
+	flags, at := es[2], 3
+	if flags&0x80 != 0 {
+		at += 2
+	}
+	if flags&0x40 != 0 && at < len(es) {
+		at += 1 + int(es[at])
+	}
+	if flags&0x20 != 0 {
+		at += 2
+	}
+	config, ok = descriptor(es[min(at, len(es)):], 0x04)
+	return config, ok && len(config) >= 13
+}
 
 // readAudioConfig takes the audio object type, and what the sample entry's
 // fields often say wrongly: the number of channels, 2 whatever there is, and the

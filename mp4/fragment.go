@@ -50,6 +50,8 @@ type trackFragment struct {
 	decode      int64 // tfdt: decode time of the first sample, -1 where there is none
 	description uint32
 	runs        []trackRun
+
+	rejoins bool // its clock begins anew: decode is what was made of it
 }
 
 // trackRun is one trun, read in place: samples that lie behind one another.

@@ -1,6 +1,7 @@
 package mp4
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,21 +22,28 @@ type RenditionCut struct {
 	First, Last int
 	// Tracks are the IDs of tracks; none means those that are on by default.
 	Tracks []string
+	// Joints are where clocks begin anew behind First, in order.
+	Joints []Joint
 }
 
-// PlanRenditions makes a fragmented clip of one or several renditions: one moov
-// with the tracks of all, their IDs changed where two are alike, and their
-// fragments in the order of time. Of s, only the Timeline counts; with Original
-// the first cut's times are kept. The plan's intervals are on the first cut's
-// timeline. A segment of unknown size makes the plan's size unknown.
+// PlanRenditions makes a clip of one or several renditions: one moov with the
+// tracks of all, their IDs changed where two are alike. It is fragmented, the
+// fragments in the order of time, unless s has the Progressive layout: then the
+// moofs of all segments are read. They are also read where clocks begin anew. Of
+// s, only Timeline and Layout count; with Original the first cut's times are
+// kept. The plan's intervals are on the first cut's timeline. A segment of
+// unknown size that is passed on unread makes the plan's size unknown.
 func PlanRenditions(ctx context.Context, cuts []RenditionCut, s formats.Selection) (*formats.Plan, error) {
 	if len(cuts) == 0 {
 		return nil, fmt.Errorf("%w: no renditions", formats.ErrNoFragment)
 	}
+	if s.Layout != "" && s.Layout != Fragmented && s.Layout != Progressive {
+		return nil, unsupported("", -1, "leave the layout out", "layout %q", s.Layout)
+	}
 	first := cuts[0].Rendition
 	c := &clip{
 		head: first.ftyp, movie: first.movie, want: cuts[0].Interval,
-		original: s.Timeline == formats.Original, fragmented: true, mediaType: "audio/mp4",
+		original: s.Timeline == formats.Original, fragmented: s.Layout != Progressive, mediaType: "audio/mp4",
 	}
 	for i, rc := range cuts {
 		if err := c.addRendition(ctx, i, rc); err != nil {
@@ -51,6 +59,9 @@ func PlanRenditions(ctx context.Context, cuts []RenditionCut, s formats.Selectio
 		}
 	}
 	slices.SortStableFunc(c.sections, func(a, b section) int { return a.start.Cmp(b.start) })
+	if !c.fragmented {
+		return c.planSections()
+	}
 	for i := range c.sections { // each may hold several fragments
 		c.sections[i].number = uint32(i<<8 + 1)
 	}
@@ -67,7 +78,8 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 	if err != nil {
 		return err
 	}
-	resolve := resolver{r.movie, &segmented{r, rc.First, rc.Last}, r.env.Limits.Entries}
+	segments := &segmented{rendition: r, first: rc.First, last: rc.Last, joints: rc.Joints, all: !c.fragmented || len(rc.Joints) > 0 || r.mixed(rc.First, rc.Last)}
+	resolve := resolver{r.movie, segments, r.env.Limits.Entries}
 	v, err := resolve.resolve(ctx, rc.Interval, chosen)
 	if err != nil {
 		return err
@@ -90,6 +102,47 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 		c.sections = append(c.sections, s)
 	}
 	return nil
+}
+
+// planSections lays a progressive clip out whose media lie in several resources,
+// all of their samples known: section by section.
+func (c *clip) planSections() (*formats.Plan, error) {
+	var media []seek.Part
+	var size int64
+	for _, s := range c.sections {
+		trafs, err := c.trafs(s)
+		if err != nil {
+			return nil, err
+		}
+		var all []placed
+		for _, t := range trafs {
+			for _, ch := range t.chunks {
+				ch.cut, ch.order = slices.Index(c.cuts, t.cut), len(c.chunks)+len(all)
+				all = append(all, ch)
+			}
+		}
+		slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.offset, b.offset) })
+		for _, ch := range all {
+			if end := s.info.Size; end >= 0 && ch.offset+ch.size > end {
+				return nil, c.cuts[ch.cut].track.outside(ch.chunk, end)
+			}
+			ch.at = size
+			size += ch.size
+			c.chunks = append(c.chunks, ch)
+			media = append(media, s.media(seek.Range{Offset: ch.offset, Length: ch.size})...)
+		}
+	}
+	c.timescale = c.movieTimescale()
+	header := c.header(size)
+	p := &formats.Plan{
+		MediaType: c.mediaType, Requested: c.want, Presented: c.want, Covered: c.covered(),
+		Parts: append([]seek.Part{seek.Literal(header, "header")}, joinParts(media)...),
+		Size:  int64(len(header)) + size, Warnings: c.warnings,
+	}
+	for _, cut := range c.cuts {
+		p.Tracks = append(p.Tracks, cut.info())
+	}
+	return p, nil
 }
 
 // freeID returns an ID for the cut that none of the first n cuts has.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
@@ -14,18 +16,25 @@ import (
 // Segment is one media segment: moofs with their mdats, and whatever else
 // stands between them, in a resource of its own or in a range of one.
 type Segment struct {
-	// Resource is where the segment is. Its Size may be -1.
+	// Resource is where the segment is. Its Size may be -1. One without a name is
+	// a gap: there is no such segment.
 	Resource seek.Info
 	// Range is the segment in the resource; Length ToEnd is all from Offset on.
 	Range seek.Range
 	// Data is the whole segment where it is in memory, such as one that had to
 	// be decrypted. Nothing is read of the resource then.
 	Data []byte
+	// Init is the segment's initialization segment where it has another than the
+	// rendition's: of a track that is coded the same.
+	Init []byte
 	// Start is when the segment begins, in seconds on whatever timeline all
 	// renditions of a clip have in common, such as a playlist's. It orders the
 	// segments of several renditions in the clip; nothing else depends on it.
 	Start fragment.Time
 }
+
+// gap reports whether there is no such segment.
+func (s *Segment) gap() bool { return s.Resource.Name == "" && s.Data == nil }
 
 // Rendition is media whose fragments lie in segments that share one
 // initialization segment, such as a rendition of HLS or a representation of
@@ -52,6 +61,7 @@ type Rendition struct {
 	ftyp     []byte
 	brand    string
 	segments []Segment
+	inits    map[*byte]*otherInit // by the first byte of a segment's Init
 	env      formats.Env
 
 	mu      sync.Mutex
@@ -86,7 +96,7 @@ func OpenRendition(init []byte, segments []Segment, env formats.Env) (*Rendition
 	case !r.movie.fragmented:
 		return nil, damaged("moov", r.movie.box.off, "an initialization segment without an mvex")
 	}
-	return r, nil
+	return r, r.readInits()
 }
 
 // Close ends the reads that are still on their way.
@@ -138,7 +148,7 @@ func (r *Rendition) TrackTimes(ctx context.Context, segment int) (map[string]fra
 		}
 		if s := tables[t]; s.count > 0 {
 			start, end, _ := s.span(sampleRange{0, s.count})
-			shift := r.movie.shift(t)
+			shift := r.shift(segment, t)
 			out[t.info.ID] = fragment.Between(fragment.Ticks(start, t.timescale).Add(shift), fragment.Ticks(end, t.timescale).Add(shift))
 		}
 	}
@@ -167,7 +177,8 @@ func (m *movie) shift(t *track) fragment.Time {
 // read reads the moofs of a segment.
 func (r *Rendition) read(ctx context.Context, i int) ([]*moof, error) {
 	s := r.segments[i]
-	reader := &fragmentReader{defaults: r.movie.fragmentDefaultsOf(), guess: moofGuess}
+	movie, ids := r.movieOf(i)
+	reader := &fragmentReader{defaults: movie.fragmentDefaultsOf(), guess: moofGuess}
 	var moofs []*moof
 	if s.Data != nil {
 		w := &walker{end: int64(len(s.Data))}
@@ -191,6 +202,11 @@ func (r *Rendition) read(ctx context.Context, i int) ([]*moof, error) {
 	}
 	for _, m := range moofs {
 		m.segment = i
+		for k := range m.trafs {
+			if f := &m.trafs[k]; ids != nil {
+				f.id = ids[f.id] // 0 is no track
+			}
+		}
 	}
 	return moofs, nil
 }
@@ -243,12 +259,25 @@ func (r *Rendition) resource(i int) *seek.Info {
 type segmented struct {
 	rendition   *Rendition
 	first, last int
+	joints      []Joint
+	all         bool // every fragment is looked at
 }
+
+const (
+	// maxRead is how many segments are looked at for a clip that has to know all
+	// its samples.
+	maxRead = 2048
+	// readAtOnce is how many of them at a time.
+	readAtOnce = 32
+)
 
 var _ locator = (*segmented)(nil)
 
 func (x *segmented) find(ctx context.Context, _ []*track, _ needs) (*spread, error) {
 	run := placeRun{from: x.first, headEnd: x.first + 1, tailStart: max(x.first+1, x.last), end: x.last + 1}
+	if x.all {
+		run.headEnd, run.tailStart = run.end, run.end
+	}
 	return x.read(ctx, run)
 }
 
@@ -257,21 +286,31 @@ func (x *segmented) read(ctx context.Context, run placeRun) (*spread, error) {
 	s := &spread{run: run, first: run.from == 0}
 	var which []int
 	for i := run.from; i < run.end; i++ {
-		if i < run.headEnd || i >= run.tailStart {
+		if (i < run.headEnd || i >= run.tailStart) && !x.rendition.segments[i].gap() {
 			which = append(which, i)
 		}
 	}
-	got := make([][]*moof, len(which))
-	errs := make([]error, len(which))
-	var wg sync.WaitGroup
-	for n, i := range which {
-		wg.Go(func() { got[n], errs[n] = x.rendition.read(ctx, i) })
+	if len(which) > maxRead {
+		return nil, unsupported("moof", -1, "choose a shorter interval", "a clip for which %d segments have to be looked at, more than %d", len(which), maxRead)
 	}
-	wg.Wait()
+	got := make([][]*moof, len(which))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(readAtOnce)
+	for n, i := range which {
+		g.Go(func() error {
+			moofs, err := x.rendition.read(gctx, i)
+			if err != nil {
+				return fmt.Errorf("segment %d: %w", i, err)
+			}
+			got[n] = x.rendition.joined(i, moofs, x.joints)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
 	for n, i := range which {
 		switch {
-		case errs[n] != nil:
-			return nil, fmt.Errorf("segment %d: %w", i, errs[n])
 		case i < run.headEnd:
 			s.head = append(s.head, got[n]...)
 		default:
@@ -286,6 +325,9 @@ func (x *segmented) read(ctx context.Context, run placeRun) (*spread, error) {
 	}
 	for i := run.headEnd; i < run.tailStart; i++ {
 		segment := x.rendition.segments[i]
+		if segment.gap() {
+			continue
+		}
 		at := segment.Range
 		if segment.Data != nil {
 			at = seek.Range{Length: int64(len(segment.Data))}

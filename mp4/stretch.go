@@ -88,6 +88,9 @@ func (b *stretch) at(decode int64) error {
 func (b *stretch) addFragment(f *moof) error {
 	from := b.count
 	for _, t := range f.of(b.track.id) {
+		if t.rejoins && b.end > t.decode {
+			b.squeeze(t.decode)
+		}
 		if t.decode >= 0 {
 			if err := b.at(t.decode); err != nil {
 				return err
