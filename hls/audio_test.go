@@ -141,6 +141,36 @@ func TestPackedAudio(t *testing.T) {
 	}
 }
 
+// TestPackedAudioLead: an interval that begins with the first frames of a segment
+// sounds as the original from its beginning on, for the segment before has what
+// decoding them takes. It is read along with the others.
+func TestPackedAudioLead(t *testing.T) {
+	for _, test := range []struct{ codec, ext string }{{"aac", ".aac"}, {"libmp3lame", ".mp3"}, {"ac3", ".ac3"}} {
+		t.Run(test.ext, func(t *testing.T) {
+			tools.Need(t, "ffmpeg", "ffprobe")
+			o := newOrigin()
+			original := oracle.Original(t, packedPresentation(t, o, test.codec, test.ext, true)).Audio[0]
+			m := o.mustOpen(t, "https://host.test/p/list.m3u8", formats.Env{})
+			bound := m.media(m.main).segments[2].start.Seconds()
+			a := bound + 0.004
+			p := mustPlan(t, m, between(a, a+1))
+			have := checkDecodes(t, write(t, "clip"+test.ext, clip(t, m, p))).Audio[0]
+			at, zero := a-p.Covered.Start.Seconds(), float64(have.First)/float64(have.Rate)
+			first := float64(original.First) / float64(original.Rate)
+			want := original.Between(a+first, a+first+0.3)
+			if r := oracle.CompareAudio(want, have.Between(at+zero, at+zero+0.3), have.Rate, have.Channels); r.Offset != 0 || r.Residual > -40 {
+				t.Errorf("from %g s on: %s; covered is %s", a, r, p.Covered)
+			}
+			if p.Covered.Start.Seconds() > bound-0.02 {
+				t.Errorf("covered is %s: nothing of the segment before, which ends at %g s", p.Covered, bound)
+			}
+			if used := o.totals.Transfer(); used.FirstMediaTrips > 2 || used.Requests != 3 {
+				t.Errorf("%d round trips for %v", used.FirstMediaTrips, o.files())
+			}
+		})
+	}
+}
+
 func TestWebVTT(t *testing.T) {
 	o := newOrigin()
 	o.put("https://host.test/s/list.m3u8", []byte(head+"#EXTINF:10,\n0.vtt\n#EXTINF:10,\n1.vtt\n#EXTINF:10,\n2.vtt\n#EXT-X-ENDLIST\n"))

@@ -183,7 +183,8 @@ func (c *cut) readEnds(ctx context.Context) error {
 
 // ends are the segments that the interval may begin or end in: the first and the
 // last, and where it does so at their inner bound the next, since playlists of
-// sound count the samples before time 0.
+// sound count the samples before time 0. Where packed audio begins with its first
+// frames, those before are in the segment before.
 func (c *cut) ends() map[int]bool {
 	read := map[int]bool{c.first: true, c.last: true}
 	first, last := &c.list.segments[c.first], &c.list.segments[c.last]
@@ -192,6 +193,11 @@ func (c *cut) ends() map[int]bool {
 	}
 	if segments.Duration(c.interval.End)-last.start < atBound && c.first < c.last && c.wanted(c.last-1) {
 		read[c.last-1] = true
+	}
+	if lead := leadTime(first.uri); lead > 0 && c.first > 0 && segments.Duration(c.interval.Start)-first.start < lead {
+		if before := &c.list.segments[c.first-1]; !before.gap && before.discontinuity == first.discontinuity {
+			read[c.first-1] = true // its last frames
+		}
 	}
 	return read
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -161,18 +162,17 @@ func (t *packedCut) ends(ctx context.Context, i int, start, end *fragment.Time) 
 		return seek.Part{}, err
 	}
 	a, b := segments.Duration(t.interval.Start), segments.Duration(t.interval.End)
-	from, to := 0, len(p.frames)
-	fromSample, toSample := 0, p.samples
-	at, sample := 0, 0
+	from, to := mark{}, mark{len(p.frames), p.samples}
 	var before []mark // frames that end before a
-	for at < len(p.frames) {
-		f, ok := audioframe.Parse(p.frames[at:])
+	at := mark{}
+	for at.at < len(p.frames) {
+		f, ok := audioframe.Parse(p.frames[at.at:])
 		if !ok {
 			break
 		}
-		if i == t.first && x.start+p.length(sample+f.Samples) <= a {
-			before = append(before, mark{at, sample})
-			from, fromSample = at+f.Size, sample+f.Samples
+		next := mark{at.at + f.Size, at.sample + f.Samples}
+		if i == t.first && x.start+p.length(next.sample) <= a {
+			before, from = append(before, at), next
 		}
 		// Without a timestamp the place of a frame is known to about a frame: some
 		// writers count the one that only describes the file.
@@ -180,26 +180,28 @@ func (t *packedCut) ends(ctx context.Context, i int, start, end *fragment.Time) 
 		if p.timestamp < 0 {
 			unsure = p.length(f.Samples)
 		}
-		if i == t.last && x.start+p.length(sample) >= b+unsure {
-			to, toSample = at, sample
+		if i == t.last && x.start+p.length(at.sample) >= b+unsure {
+			to = at
 			break
 		}
-		at, sample = at+f.Size, sample+f.Samples
+		at = next
 	}
-	if lead := leadIn(p.codec, before, from); lead != nil {
-		from, fromSample = lead.at, lead.sample
-	}
-	to = min(max(from, to), len(p.frames))
+	to.at = min(max(from.at, to.at), len(p.frames))
+	lead := []byte(nil) // of the segment before
 	if i == t.first {
-		*start = segments.Time(x.start + p.length(fromSample))
+		if lead, from, err = t.leadIn(ctx, p, before, from); err != nil {
+			return seek.Part{}, err
+		}
+		*start = segments.Time(x.start + p.length(from.sample))
 	}
 	if i == t.last {
-		*end = segments.Time(x.start + p.length(toSample))
+		*end = segments.Time(x.start + p.length(to.sample))
 	}
-	return mediaPart(p.frames[from:to], t.note(&t.list.segments[i])), nil
+	return mediaPart(slices.Concat(lead, p.frames[max(0, from.at):to.at]), t.note(&t.list.segments[i])), nil
 }
 
-// mark is where a frame begins.
+// mark is where a frame begins: its byte and its sample. Those of the segment
+// before are negative.
 type mark struct{ at, sample int }
 
 // reservoir is how far back in bytes a frame of MPEG audio may reach for its
@@ -207,20 +209,70 @@ type mark struct{ at, sample int }
 const reservoir = 511
 
 // leadIn returns from which frame on decoding begins, so that the frame at from
-// comes out right: each overlaps with the one before it, and those of MPEG audio
-// take data from several. Nil: from there.
-func leadIn(codec string, before []mark, from int) *mark {
-	need := 1
-	if codec == audioframe.MPEGAudio {
-		for need <= len(before) && from-before[len(before)-need].at < reservoir {
-			need++
+// in the first segment comes out right: each overlaps with the one before it, and
+// those of MPEG audio take data from several. Before are the frames before it;
+// where they do not suffice, the last of the segment before are taken.
+func (t *packedCut) leadIn(ctx context.Context, p packed, before []mark, from mark) (lead []byte, first mark, err error) {
+	n, enough := leadFrames(p.codec, before, from)
+	if previous := t.far(t.first, -1); !enough && previous != t.first {
+		q, err := t.frames(ctx, previous)
+		if err != nil {
+			return nil, from, err
 		}
-		need++ // and its overlap
+		if q.codec == p.codec && q.rate == p.rate {
+			before = append(q.marks(), before...)
+			n, _ = leadFrames(p.codec, before, from)
+			lead = q.frames
+		}
 	}
-	if len(before) == 0 {
-		return nil
+	if n == 0 {
+		return nil, from, nil
 	}
-	return &before[max(0, len(before)-need)]
+	first = before[len(before)-n]
+	return lead[len(lead)-min(len(lead), max(0, -first.at)):], first, nil
+}
+
+// marks are the frames of a segment as seen from the next.
+func (p packed) marks() []mark {
+	var out []mark
+	at := mark{-len(p.frames), -p.samples}
+	for at.at < 0 {
+		f, ok := audioframe.Parse(p.frames[len(p.frames)+at.at:])
+		if !ok {
+			return nil // where the next one begins is not known
+		}
+		out = append(out, at)
+		at = mark{at.at + f.Size, at.sample + f.Samples}
+	}
+	if at.at != 0 {
+		return nil // the last one is cut off
+	}
+	return out
+}
+
+// leadFrames returns how many of the frames before one have to be decoded so
+// that it comes out right, and whether there are enough.
+func leadFrames(codec string, before []mark, from mark) (n int, enough bool) {
+	n = 1
+	if codec == audioframe.MPEGAudio {
+		for n <= len(before) && from.at-before[len(before)-n].at < reservoir {
+			n++
+		}
+		n++ // and its overlap
+	}
+	return min(n, len(before)), n <= len(before)
+}
+
+// leadTime is how long the frames last, at most, that decoding packed audio takes
+// before the first: MPEG audio at low rates takes a dozen.
+func leadTime(uri string) time.Duration {
+	switch extension(uri, "") {
+	case ".mp3":
+		return 350 * time.Millisecond
+	case ".aac", ".ac3", ".ec3", ".eac3":
+		return 60 * time.Millisecond
+	}
+	return 0
 }
 
 // stripID3 returns a stream without the ID3 tags that it begins with.
