@@ -58,17 +58,15 @@ func (m *movie) trueEnd(t *track, s segment, mediaEnd int64) fragment.Time {
 	return s.end
 }
 
-// mediaEnd is the composition time at which a track's last sample ends.
+// mediaEnd is the composition time at which a track's last sample ends. A last
+// sample of no duration, as some writers leave it, lasts a tick.
 func (t *track) mediaEnd() int64 {
 	s := t.tables
-	switch {
-	case t.end != 0:
-		return t.end
-	case s.ctts == nil || s.count == 0:
-		return s.end()
+	if t.end != 0 || s.count == 0 {
+		return cmp.Or(t.end, s.end())
 	}
 	_, end, _ := s.span(sampleRange{max(0, s.count-maxReorder), s.count})
-	return end
+	return max(end, s.compose(s.count-1)+1)
 }
 
 // maxReorder bounds how far presentation order may differ from decode order,

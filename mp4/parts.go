@@ -279,19 +279,15 @@ func (n *node) find(path ...string) *node {
 // composition offsets of its last samples.
 func (t *track) endInParts(d *demand) error {
 	s := &sampleTables{stts: t.tables.stts, count: t.tables.stts.count}
-	t.end = s.end()
-	ctts := t.stblNode.child("ctts")
-	if ctts == nil {
-		return nil
+	if ctts := t.stblNode.child("ctts"); ctts != nil {
+		from := max(0, s.count-maxReorder)
+		runs, ok, err := t.partRuns(d, ctts, s.count, from, s.count)
+		if err != nil || !ok {
+			return err
+		}
+		s.ctts, _ = newRunTable(encodeRuns(append([]run{{from, 0}}, runs...)), true)
 	}
-	from := max(0, s.count-maxReorder)
-	runs, ok, err := t.partRuns(d, ctts, s.count, from, s.count)
-	if err != nil || !ok {
-		return err
-	}
-	if s.ctts, _ = newRunTable(encodeRuns(append([]run{{from, 0}}, runs...)), true); s.count > 0 {
-		_, t.end, _ = s.span(sampleRange{from, s.count})
-	}
+	t.end = (&track{tables: s}).mediaEnd()
 	return nil
 }
 

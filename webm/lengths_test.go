@@ -77,3 +77,14 @@ func TestTimestampWidth(t *testing.T) {
 	})
 	sameShots(t, "sound", want, got.sound, -got.delay/1e6)
 }
+
+// TestBrokenOff: a live recording that breaks off before the first block of its
+// last cluster ends with the cluster before.
+func TestBrokenOff(t *testing.T) {
+	w := film{seconds: 10, index: "none", heads: "none", segmentSize: 8, clusterSize: 8, noDuration: true}.write()
+	data := w.data[:w.clusters[4]+40]
+	info, err := mustOpen(t, data).Inspect(t.Context())
+	if err != nil || info.Duration.Seconds() < 7.9 || info.Duration.Seconds() > 8.1 {
+		t.Errorf("%v, %v; want 8 s", info.Duration, err)
+	}
+}
