@@ -91,7 +91,12 @@ func (c *cutting) edges() (from, to, next, end int64) {
 			rest = max(rest, c.finish[k.s].to)
 			continue
 		}
-		if last := k.last.ends.off; next < 0 || last < next {
+		last := k.last.ends.off
+		if c.tail != nil && last < c.tail.from { // it ends by itself among the first pages
+			to = max(to, c.head.pageEnd(last))
+			continue
+		}
+		if next < 0 || last < next {
 			next = last
 		}
 		end = max(end, c.head.pageEnd(k.last.ends.off), c.tail.pageEnd(k.last.ends.off))
