@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -84,6 +85,54 @@ func (c *cut) trim() {
 	c.trimEnd = max(0, s.decode(p.samples.to)*c.refine-p.to)
 }
 
+// dropLeading leaves out the pictures that a random access point is decoded
+// before and presented after, where those are hidden: in an open group of
+// pictures they refer to what was cut (ISO/IEC 14496-15 section 8.4.3, leading
+// pictures). Fragments need that, for many players ignore the edit list that
+// hides them in fragmented files and would show them broken.
+func (c *cut) dropLeading() {
+	s := c.track.tables
+	if c.track.kind != formats.Video || s.ctts == nil || len(c.pieces) == 0 {
+		return
+	}
+	var out []sampleRange
+	for _, r := range c.ranges {
+		access := s.compose(r.from)
+		shown := func(p piece) bool { return p.samples.from < r.to && p.samples.to > r.from && p.from < access*c.refine }
+		if right, ok := s.rightFrom(r.from); !ok || right != r.from || slices.ContainsFunc(c.pieces, shown) {
+			out = append(out, r)
+			continue
+		}
+		kept := sampleRange{r.from, r.from}
+		for i := r.from; i < min(r.to, r.from+maxReorder); i++ {
+			if s.compose(i) < access {
+				if kept.from < kept.to {
+					out = append(out, kept)
+				}
+				kept.from = i + 1
+			}
+			kept.to = i + 1
+		}
+		if kept.to = r.to; kept.from < kept.to {
+			out = append(out, kept)
+		}
+	}
+	c.ranges = out
+}
+
+// spanOf returns when the first of some samples is presented, and when the last
+// ends, in composition time, those that are left out apart.
+func (c *cut) spanOf(of sampleRange) (first, last int64, ok bool) {
+	first, last = math.MaxInt64, math.MinInt64
+	for _, r := range c.ranges {
+		r.from, r.to = max(r.from, of.from), min(r.to, of.to)
+		if a, b, some := c.track.tables.span(r); some {
+			first, last, ok = min(first, a), max(last, b), true
+		}
+	}
+	return first, last, ok
+}
+
 // samples returns how many samples the cut holds.
 func (c *cut) samples() int64 {
 	var n int64
@@ -129,10 +178,9 @@ func (c *cut) unreadEnd() int64 {
 // timeline.
 func (c *cut) covered() fragment.Interval {
 	out := c.want
-	s := c.track.tables
 	for i, p := range c.pieces {
 		start, end := p.start, p.end
-		if first, last, ok := s.span(p.samples); ok {
+		if first, last, ok := c.spanOf(p.samples); ok {
 			last = max(last, c.unreadEnd())
 			lead := fragment.Ticks(p.from-first*c.refine, c.timescale())
 			trail := fragment.Ticks(last*c.refine-p.to, c.timescale())

@@ -58,7 +58,7 @@ func (g *sampleGroup) describe(entry []byte) int64 {
 // moov does not have stand in the traf.
 func (t *traf) writeGroups(w *builder) {
 	for _, g := range t.cut.track.tables.groups {
-		runs := g.runsOf(t.samples.from, t.samples.to)
+		runs := g.runsOfAll(t.ranges)
 		if !named(runs) {
 			continue
 		}

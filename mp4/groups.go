@@ -205,6 +205,17 @@ func (g *sampleGroup) runsOf(from, to int64) []run {
 	return g.samples.slice(from, to)
 }
 
+// runsOfAll returns the descriptions of the samples in ranges as runs.
+func (g *sampleGroup) runsOfAll(ranges []sampleRange) []run {
+	var out []run
+	for _, r := range ranges {
+		for _, v := range g.runsOf(r.from, r.to) {
+			out = appendRun(out, v)
+		}
+	}
+	return out
+}
+
 // writeDescriptions writes an sgpd.
 func (g *sampleGroup) writeDescriptions(w *builder, entries [][]byte) {
 	length := 0

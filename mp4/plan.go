@@ -157,6 +157,9 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 		if v.fragments != nil && c.fragmented { // what lies between may be unread
 			cut.ranges = []sampleRange{{cut.ranges[0].from, cut.ranges[n-1].to}}
 		}
+		if c.fragmented {
+			cut.dropLeading()
+		}
 	}
 	if t.entry.encrypted {
 		c.warn(encryptedWarning, t.id)

@@ -56,18 +56,18 @@ func (c *clip) times(trafs []traf) (start, until int64, sync bool) {
 			continue
 		}
 		if start == math.MaxInt64 {
-			sync = s.isSync(t.samples.from)
+			sync = s.isSync(t.first())
 		}
 		if s.ctts == nil {
-			last := t.samples.to - 1
-			start = min(start, main.decodeInFragments(t.samples.from))
-			until = max(until, main.decodeInFragments(last)+t.duration(last))
+			last := t.end() - 1
+			start = min(start, main.decodeInFragments(t.first()))
+			until = max(until, main.decodeInFragments(last)+s.duration(last)-s.gaps[last])
 			continue
 		}
-		for i := t.samples.from; i < t.samples.to; i++ {
-			at := main.decodeInFragments(i) + s.offset(i)
-			start, until = min(start, at), max(until, at+t.duration(i))
-		}
+		t.each(func(sample, _ int64) {
+			at := main.decodeInFragments(sample) + s.offset(sample)
+			start, until = min(start, at), max(until, at+s.duration(sample)-s.gaps[sample])
+		})
 	}
 	if start > until {
 		return 0, 0, false

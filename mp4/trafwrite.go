@@ -1,22 +1,24 @@
 package mp4
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // traf is a track's share of a fragment that is being written.
 type traf struct {
-	cut     *cut
-	samples sampleRange
-	chunks  []placed
+	cut    *cut
+	ranges []sampleRange // of its samples; between them some are left out
+	chunks []placed
 }
 
-// trafs returns what the clip delivers of a fragment, by track.
+// trafs returns what the clip delivers of a fragment, by track. A traf has one
+// sample description, and samples that follow one another closely.
 func (c *clip) trafs(s section) ([]traf, error) {
 	var out []traf
 	for _, cut := range c.cuts {
-		in, ok := s.samples[cut]
-		if !ok {
-			continue
-		}
+		in := s.samples[cut] // none where the fragment has none
+		var t *traf
 		for _, r := range cut.ranges {
 			r.from, r.to = max(r.from, in.from), min(r.to, in.to)
 			if r.from >= r.to {
@@ -26,19 +28,47 @@ func (c *clip) trafs(s section) ([]traf, error) {
 			if err != nil {
 				return nil, err
 			}
-			for len(chunks) > 0 { // a traf has one sample description
-				t := traf{cut: cut, samples: sampleRange{r.from, r.from}}
-				for len(chunks) > 0 && (t.chunks == nil || chunks[0].description == t.chunks[0].description) {
-					t.chunks = append(t.chunks, placed{chunk: chunks[0]})
-					t.samples.to += chunks[0].samples
-					chunks = chunks[1:]
+			for _, ch := range chunks {
+				if t == nil || t.chunks[0].description != ch.description || r.from-t.end() > maxReorder {
+					out = append(out, traf{cut: cut})
+					t = &out[len(out)-1]
 				}
-				r.from = t.samples.to
-				out = append(out, t)
+				t.add(ch, r.from)
+				r.from += ch.samples
 			}
 		}
 	}
 	return out, nil
+}
+
+// add adds a chunk that begins with a sample.
+func (t *traf) add(ch chunk, sample int64) {
+	t.chunks = append(t.chunks, placed{chunk: ch})
+	if n := len(t.ranges) - 1; n >= 0 && t.ranges[n].to == sample {
+		t.ranges[n].to += ch.samples
+		return
+	}
+	t.ranges = append(t.ranges, sampleRange{sample, sample + ch.samples})
+}
+
+// first is the traf's first sample, end the one behind its last.
+func (t *traf) first() int64 { return t.ranges[0].from }
+func (t *traf) end() int64   { return t.ranges[len(t.ranges)-1].to }
+
+// each calls f for each sample, with how long it lasts: until the next one also
+// where some are left out between.
+func (t *traf) each(f func(sample, duration int64)) {
+	s := t.cut.track.tables
+	for n, r := range t.ranges {
+		for i := r.from; i < r.to; i++ {
+			switch {
+			case i == r.to-1 && n+1 < len(t.ranges):
+				f(i, s.decode(t.ranges[n+1].from)-s.decode(i))
+			default:
+				f(i, s.duration(i)-s.gaps[i])
+			}
+		}
+	}
 }
 
 // moof writes a fragment's moof and the header of its mdat.
@@ -62,33 +92,29 @@ func (c *clip) moof(s section, trafs []traf, media int64) []byte {
 // uniform returns what all samples of a traf share; has are the fields of a trun
 // that have to be written because they do not.
 func (t *traf) uniform() (d fragmentDefaults, has uint32) {
-	s, r := t.cut.track.tables, t.samples
+	s, first := t.cut.track.tables, t.first()
 	d = fragmentDefaults{
-		description: t.chunks[0].description, duration: uint32(t.duration(r.from)),
-		size: uint32(s.size(r.from)), flags: s.flags(r.from),
+		description: t.chunks[0].description, duration: uint32(s.duration(first) - s.gaps[first]),
+		size: uint32(s.size(first)), flags: s.flags(first),
 	}
-	if len(s.durations(r.from, r.to)) > 1 || len(s.gaps) > 0 {
+	if len(s.durations(first, t.end())) > 1 || len(s.gaps) > 0 || len(t.ranges) > 1 {
 		has |= trunDuration
 	}
-	if slices.ContainsFunc(s.offsets(r.from, r.to), func(o run) bool { return o.value != 0 }) {
+	if slices.ContainsFunc(s.offsets(first, t.end()), func(o run) bool { return o.value != 0 }) {
 		has |= trunOffset
 	}
-	bare := s.all && s.depends == nil && s.extras.padding == nil && s.extras.priorities == nil
-	for i := r.from; i < r.to && (s.sizes != nil || !bare); i++ {
-		if uint32(s.size(i)) != d.size {
+	if s.sizes == nil && s.all && s.depends == nil && s.extras.padding == nil && s.extras.priorities == nil {
+		return d, has // millions, in the case of PCM
+	}
+	t.each(func(sample, _ int64) {
+		if uint32(s.size(sample)) != d.size {
 			has |= trunSize
 		}
-		if s.flags(i) != d.flags {
+		if s.flags(sample) != d.flags {
 			has |= trunFlags
 		}
-	}
+	})
 	return d, has
-}
-
-// duration returns how long a sample of the traf lasts.
-func (t *traf) duration(sample int64) int64 {
-	s := t.cut.track.tables
-	return s.duration(sample) - s.gaps[sample]
 }
 
 // write writes the boxes of a traf whose samples are in an mdat that begins at
@@ -102,36 +128,45 @@ func (t *traf) write(w *builder, start int64) {
 		w.u32(d.size)
 		w.u32(d.flags)
 	})
-	w.full("tfdt", 1, 0, func() { w.u64(uint64(t.cut.decodeInFragments(t.samples.from))) })
+	w.full("tfdt", 1, 0, func() { w.u64(uint64(t.cut.decodeInFragments(t.first()))) })
 	t.writeGroups(w)
+	t.writeRuns(w, has, start)
 	s := t.cut.track.tables
-	sample := t.samples.from
+	for _, p := range s.extras.parts {
+		p.write(w, s.extras.first, t.ranges)
+	}
+	if s.aux != nil {
+		s.aux.write(w, t.ranges, func(at int) int64 { return int64(at) })
+	}
+}
+
+// writeRuns writes the truns of a traf, with the given fields of each sample.
+func (t *traf) writeRuns(w *builder, has uint32, start int64) {
+	s := t.cut.track.tables
+	var fields []byte
+	if has != 0 {
+		t.each(func(sample, duration int64) {
+			for _, f := range [...]struct {
+				flag  uint32
+				value uint32
+			}{
+				{trunDuration, uint32(duration)}, {trunSize, uint32(s.size(sample))},
+				{trunFlags, s.flags(sample)}, {trunOffset, uint32(s.offset(sample))},
+			} {
+				if has&f.flag != 0 {
+					fields = be.AppendUint32(fields, f.value)
+				}
+			}
+		})
+	}
+	stride := int64(4 * bits.OnesCount32(has))
 	for _, ch := range t.joined() {
 		w.full("trun", 1, trunDataOffset|has, func() {
 			w.u32(uint32(ch.samples))
 			w.u32(uint32(start + ch.at))
-			for i := sample; has != 0 && i < sample+ch.samples; i++ {
-				if has&trunDuration != 0 {
-					w.u32(uint32(t.duration(i)))
-				}
-				if has&trunSize != 0 {
-					w.u32(uint32(s.size(i)))
-				}
-				if has&trunFlags != 0 {
-					w.u32(s.flags(i))
-				}
-				if has&trunOffset != 0 {
-					w.u32(uint32(s.offset(i)))
-				}
-			}
+			w.raw(fields[:ch.samples*stride])
 		})
-		sample += ch.samples
-	}
-	for _, p := range s.extras.parts {
-		p.write(w, s.extras.first, []sampleRange{t.samples})
-	}
-	if s.aux != nil {
-		s.aux.write(w, []sampleRange{t.samples}, func(at int) int64 { return int64(at) })
+		fields = fields[ch.samples*stride:]
 	}
 }
 

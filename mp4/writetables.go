@@ -206,12 +206,7 @@ func (c *clip) writeChunks(w *builder, i int, wide bool, start int64) {
 // writeGroups writes the groups that the delivered samples belong to.
 func (c *cut) writeGroups(w *builder) {
 	for _, g := range c.track.tables.groups {
-		var runs []run
-		for _, r := range c.ranges {
-			for _, v := range g.runsOf(r.from, r.to) {
-				runs = appendRun(runs, v)
-			}
-		}
+		runs := g.runsOfAll(c.ranges)
 		switch {
 		case g.stps:
 			writePartialSync(w, runs)
