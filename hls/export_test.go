@@ -53,6 +53,7 @@ var (
 	FMP4Presentation      = fmp4Presentation
 	MasterPresentation    = masterPresentation
 	EncryptedPresentation = encryptedPresentation
+	FragmentedFile        = fragmentedFile
 	CheckPictures         = checkPictures
 	Write                 = write
 	BetweenTimes          = between

@@ -17,6 +17,7 @@ import (
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/hls"
 	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // hlsJS is the player that the browser gets, from the npm registry.
@@ -66,7 +67,7 @@ func TestPlayer(t *testing.T) {
 	tools.Need(t, "chromium", "nginx", "npm", "ffmpeg", "ffprobe")
 	root := t.TempDir()
 	script := installPlayer(t)
-	for name, from := range map[string]string{"ts": hls.TSPresentation(t), "master": hls.MasterPresentation(t), "aes": hls.EncryptedPresentation(t)} {
+	for name, from := range map[string]string{"ts": hls.TSPresentation(t), "master": hls.MasterPresentation(t), "aes": hls.EncryptedPresentation(t), "frag": hls.FragmentedFile(t)} {
 		if err := os.CopyFS(filepath.Join(root, name), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
@@ -80,14 +81,16 @@ func TestPlayer(t *testing.T) {
 	const a, b = 10, 21
 	for _, test := range []struct {
 		name, origin, playlist string
-		levels                 int // qualities to choose from
+		levels                 int     // qualities to choose from
+		begin, end             float64 // what of the origin the playlist lists, in s
 	}{
-		{"transport streams, trimmed", "ts/media.m3u8", "trim-ts/clip.m3u8", 1},
-		{"sound and pictures apart, trimmed", "master/master.m3u8", "trim-master/clip.m3u8", 2},
-		{"encrypted, trimmed", "aes/media.m3u8", "trim-aes/clip.m3u8", 1},
-		{"a package of transport streams", "ts/media.m3u8", "package-ts/index.m3u8", 1},
-		{"a package of encrypted ones", "aes/media.m3u8", "package-aes/index.m3u8", 1},
-		{"a package of sound and pictures apart", "master/master.m3u8", "package-master/index.m3u8", 1},
+		{"transport streams, trimmed", "ts/media.m3u8", "trim-ts/clip.m3u8", 1, 8, 24},
+		{"sound and pictures apart, trimmed", "master/master.m3u8", "trim-master/clip.m3u8", 2, 8, 24},
+		{"encrypted, trimmed", "aes/media.m3u8", "trim-aes/clip.m3u8", 1, 8, 24},
+		{"the plan of a fragmented MP4", "frag/frag.mp4", "as-hls/clip.m3u8", 1, 8, 22},
+		{"a package of transport streams", "ts/media.m3u8", "package-ts/index.m3u8", 1, 8, 24},
+		{"a package of encrypted ones", "aes/media.m3u8", "package-aes/index.m3u8", 1, 8, 24},
+		{"a package of sound and pictures apart", "master/master.m3u8", "package-master/index.m3u8", 1, 8, 24},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			writeFragment(t, site+"/"+test.origin, filepath.Join(root, filepath.FromSlash(test.playlist)))
@@ -95,18 +98,18 @@ func TestPlayer(t *testing.T) {
 			for _, e := range got.Errors {
 				t.Errorf("hls.js: %s", e)
 			}
-			// The playlist begins at 8 s of the origin's time, and says that 10 s
-			// is where to begin. It shows to the end of its last segment.
-			if got.Start < a-8-0.3 || got.Start > a-8+0.5 {
-				t.Errorf("it began at %g s of the playlist, want %d", got.Start, a-8)
+			// 10 s of the origin's time is where to begin. It shows to the end of
+			// its last segment.
+			if at := a - test.begin; got.Start < at-0.3 || got.Start > at+0.5 {
+				t.Errorf("it began at %g s of the playlist, want %g", got.Start, at)
 			}
-			if got.End < b-8 || got.Duration < 15.8 || got.Duration > 16.3 {
-				t.Errorf("it ended at %g of %g s, want 16", got.End, got.Duration)
+			if length := test.end - test.begin; got.End < b-test.begin || got.Duration < length-0.2 || got.Duration > length+0.3 {
+				t.Errorf("it ended at %g of %g s, want %g", got.End, got.Duration, length)
 			}
 			if got.Levels != test.levels {
 				t.Errorf("%d qualities, want %d", got.Levels, test.levels)
 			}
-			if least := 25 * (24 - a) / 2; got.Frames < least { // some are dropped at that speed
+			if least := 25 * (int(test.end) - a) / 2; got.Frames < least { // some are dropped at that speed
 				t.Errorf("%d pictures were shown, want %d at least", got.Frames, least)
 			}
 		})
@@ -124,7 +127,18 @@ func writeFragment(t *testing.T, uri, to string) {
 	}
 	defer r.Close()
 	var files []formats.File
-	if filepath.Base(to) == "index.m3u8" {
+	if s := hls.BetweenTimes(10, 21); filepath.Ext(uri) == ".mp4" {
+		s.Form = formats.Verbatim
+		p, err := r.Plan(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := hls.Playlist(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = []formats.File{{Name: filepath.Base(to), Plan: &formats.Plan{Parts: []seek.Part{seek.Literal([]byte(text), "playlist")}}}}
+	} else if filepath.Base(to) == "index.m3u8" {
 		files, err = r.Media.(formats.Packager).Package(t.Context(), hls.BetweenTimes(10, 21))
 	} else {
 		files, err = r.Media.(formats.Trimmer).Trim(t.Context(), hls.BetweenTimes(10, 21), filepath.Base(to))

@@ -12,9 +12,19 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-// halfFrame is how much of a packet of sound may be missing at either end: half a
-// frame of AAC at 44.1 kHz.
+// halfFrame is how much of a packet of sound may be missing at either end where
+// the length of its frames is not known: half a frame of AAC at 44.1 kHz.
 const halfFrame = 12 * time.Millisecond
+
+// mayLack is how much of a stream of sound may be missing at either end, in
+// ticks. A frame is in a clip if at least half of it lies in the interval, so
+// that of clips that follow one another none lacks in both.
+func mayLack(x mpegts.Stream) int64 {
+	if x.Frame > 0 {
+		return x.Frame / 2
+	}
+	return ticks(halfFrame)
+}
 
 // tsCut is a cut of transport stream segments.
 type tsCut struct {
@@ -138,7 +148,7 @@ func (t *tsCut) at(i int, d time.Duration) int64 {
 func (t *tsCut) late(first *piece) (before int, late bool) {
 	a := t.at(t.first, segments.Duration(t.interval.Start))
 	for _, x := range first.ts.Streams {
-		late = late || x.Kind == mpegts.Audio && x.Packets > 0 && x.First > a+ticks(halfFrame)
+		late = late || x.Kind == mpegts.Audio && x.Packets > 0 && x.First > a+mayLack(x)
 	}
 	before = t.far(t.first, -1)
 	return before, late && before != t.first
@@ -149,7 +159,7 @@ func (t *tsCut) late(first *piece) (before int, late bool) {
 func (t *tsCut) early(last *piece) (behind int, early bool) {
 	b := t.at(t.last, segments.Duration(t.interval.End))
 	for _, x := range last.ts.Streams {
-		early = early || x.Kind == mpegts.Audio && x.Packets > 0 && x.End < b-ticks(halfFrame)
+		early = early || x.Kind == mpegts.Audio && x.Packets > 0 && x.End < b-mayLack(x)
 	}
 	behind = t.far(t.last, 1)
 	return behind, early && behind != t.last

@@ -22,6 +22,8 @@ type Stream struct {
 	// Starts reports whether there is one.
 	RandomAccess int64
 	Starts       bool
+	// Frame is how long a frame of sound lasts, 0 where that is not known.
+	Frame int64
 }
 
 // Encrypted reports whether the stream's samples are encrypted.
@@ -88,6 +90,7 @@ type streamScan struct {
 	last  []byte // the PES packet in hand, of sound
 	sound bool
 	until int64 // the end of the latest PES packet whose frames were counted
+	frame int64
 }
 
 func (sc *scanner) packet(_ int, p packet) error {
@@ -138,6 +141,9 @@ func (s *streamScan) count() {
 	if n, rate := audioframe.Count(s.last); rate > 0 && len(s.times) > 0 {
 		s.until = max(s.until, s.times[len(s.times)-1]+int64(n)*Clock/int64(rate))
 	}
+	if f, ok := audioframe.Parse(s.last); ok && f.Rate > 0 {
+		s.frame = int64(f.Samples) * Clock / int64(f.Rate)
+	}
 	s.last = nil
 }
 
@@ -148,7 +154,7 @@ func (s *streamScan) finish(to *Stream) {
 	if len(s.times) == 0 {
 		return
 	}
-	to.RandomAccess, to.Starts = s.start, s.has
+	to.RandomAccess, to.Starts, to.Frame = s.start, s.has, s.frame
 	slices.Sort(s.times)
 	to.First = s.times[0]
 	latest := s.times[len(s.times)-1]
