@@ -74,6 +74,9 @@ type Search struct {
 	// Probe is the most bytes of one probe, 0 for [DefaultProbe]. Where elements
 	// are larger than all probes of a round, a round may read one of them.
 	Probe int64
+	// Element is about how many bytes elements have, as far as the container can
+	// tell beforehand, else 0. It counts until marks tell more.
+	Element int64
 	// Parallel is the number of probes in a round, 0 for [DefaultParallel].
 	Parallel int
 	// MaxRounds is the most rounds of one Find, 0 for [DefaultRounds].
@@ -149,20 +152,45 @@ func (s *Search) Scan(off int64, data []byte) {
 //
 // A Find that needs more than MaxRounds fails with a [*SearchError].
 func (s *Search) Find(ctx context.Context, stream int, tick int64) (before, after Mark, err error) {
+	f := finding{stream: stream, tick: tick, grow: 1}
+	err = s.find(ctx, &f)
+	return f.before, f.after, err
+}
+
+func (s *Search) find(ctx context.Context, f *finding) error {
 	s.mu.Lock()
 	s.prepare()
 	s.stats.Finds++
 	s.mu.Unlock()
-	f := finding{stream: stream, tick: tick, grow: 1}
 	for {
-		r, done, err := s.step(&f)
+		r, done, err := s.step(f)
 		if err != nil || done {
-			return f.before, f.after, err
+			return err
 		}
-		if err := s.look(ctx, &f, r); err != nil {
-			return Mark{}, Mark{}, err
+		if err := s.look(ctx, f, r); err != nil {
+			return err
 		}
 	}
+}
+
+// Place is where a tick lies, as nearly as [Search.Near] found out.
+type Place struct {
+	// Before and After are the nearest marks that are known around the tick, as
+	// Find returns them; others may lie between.
+	Before, After Mark
+	// At is where the tick is thought to lie, and Spread the standard deviation of
+	// that, in bytes.
+	At, Spread int64
+}
+
+// Near is Find for a caller that reads on from before whatever comes: it ends as
+// soon as the tick is thought to lie within the element of before, or no more
+// than reach bytes behind its beginning, and so saves the round that would make
+// sure.
+func (s *Search) Near(ctx context.Context, stream int, tick, reach int64) (Place, error) {
+	f := finding{stream: stream, tick: tick, grow: 1, reach: max(reach, 1)}
+	err := s.find(ctx, &f)
+	return Place{f.before, f.after, int64(f.guess.at), int64(f.guess.spread)}, err
 }
 
 // prepare sets what the zero value leaves open. The lock is held.

@@ -151,7 +151,7 @@ func (a *atlas) measure(marks []Mark, size int64) {
 	}
 	for _, m := range marks {
 		if m.End > m.Offset {
-			a.sizes += min(m.End-m.Offset, maxStretch)
+			a.sizes += min(m.End-m.Offset, nearStretch)
 			a.sized++
 		}
 		if m.Until > m.Tick {

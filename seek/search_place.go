@@ -11,6 +11,9 @@ const (
 	// maxStretch is the most bytes that a probe, or a round, reads where
 	// elements are so large that the usual size would show none.
 	maxStretch = 4 << 20
+	// nearStretch is the same for who reads on from a mark anyway: what the
+	// search reads before the tick comes to use, as a rule.
+	nearStretch = 16 << 20
 	// maxGrow bounds the factor by which probes grow that show nothing.
 	maxGrow = 64
 )
@@ -60,20 +63,28 @@ type sizes struct {
 // sizes chooses them by what was seen.
 func (s *Search) sizes(f *finding) sizes {
 	probe, n := s.probeSize(), int64(s.parallel())
-	z := sizes{element: min(s.known.element(), maxStretch), room: probe * n, stated: s.known.sized > 0}
+	most := int64(maxStretch)
+	if f.reach > 0 {
+		most = nearStretch
+	}
+	element := s.known.element()
+	if s.known.sized == 0 && s.known.scannedMarks < 2 {
+		element = max(element, s.Element)
+	}
+	z := sizes{element: min(element, most), room: probe * n, stated: s.known.sized > 0}
 	if z.element <= probe {
 		z.lead = max(s.known.spacing(probe), probe/8)
 		z.trail = z.lead + z.element // an element may show only where all of it is there
 		z.width = min(max(showElements*z.element, int64(showLeast*float64(probe))), probe)
 	} else {
 		z.lead, z.trail = z.element, z.element
-		if s.known.line(f.stream).lasting {
+		if f.reach > 0 || s.known.line(f.stream).lasting {
 			z.trail = probe / 8 // no need to see what follows
 		}
 		z.width = int64(showLarge * float64(z.element))
-		z.room = max(z.room, min(int64(roundLarge*float64(z.element)), maxStretch))
+		z.room = max(z.room, min(int64(roundLarge*float64(z.element)), most))
 	}
-	z.width = min(max(z.width, 2*s.known.barren)*f.grow, maxStretch)
+	z.width = min(max(z.width, 2*s.known.barren)*f.grow, most)
 	if f.looks > patience {
 		z.room = max(z.room, n*DefaultProbe)
 	}

@@ -9,11 +9,13 @@ import (
 type finding struct {
 	stream        int
 	tick          int64
-	rounds, looks int // a look that finds all it wants held is no round
+	reach         int64 // above 0: a mark so near before the tick will do
+	rounds, looks int   // a look that finds all it wants held is no round
 	bytes         int64
 	grow          int64 // factor of the probes' size
 	void          bool  // the last look waited for another Find's probe that failed
 	before, after Mark
+	guess         guess // where the tick lies between them
 }
 
 // round is what one round looks at.
@@ -36,8 +38,10 @@ func (s *Search) step(f *finding) (r round, done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.b = s.known.around(f.stream, f.tick)
-	if r.b.landed(f.tick) {
-		f.before, f.after = r.b.before, r.b.after
+	landed := r.b.landed(f.tick)
+	r.guess = s.model.guess(&s.known, r.b, f.tick, s.probeSize())
+	if landed || f.near(r) {
+		f.before, f.after, f.guess = r.b.before, r.b.after, r.guess
 		return r, true, nil
 	}
 	fail := func(reason error) error {
@@ -53,10 +57,19 @@ func (s *Search) step(f *finding) (r round, done bool, err error) {
 	if !f.void {
 		f.looks++
 	}
-	r.guess = s.model.guess(&s.known, r.b, f.tick, s.probeSize())
 	f.void = false
 	s.share(f, &r, s.place(f, r.b, r.guess))
 	return r, false, nil
+}
+
+// near reports whether what is known will do for a caller that reads on from the
+// mark before the tick.
+func (f *finding) near(r round) bool {
+	if f.reach == 0 || r.b.bare[0] || r.guess.blind {
+		return false
+	}
+	before, at := r.b.before, int64(r.guess.at)
+	return at < before.End || at+int64(r.guess.spread) <= before.Offset+f.reach
 }
 
 // share divides the ranges of a round into those that another Find is looking

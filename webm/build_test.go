@@ -52,6 +52,7 @@ func void(n int) []byte { return slices.Concat([]byte{0xEC}, size(int64(n-9), 8)
 type film struct {
 	seconds int
 	gop     int // pictures between keyframes, at 25 a second; default 50
+	cluster int // pictures in a Cluster; default gop
 	bytes   int // of a picture; default 2000
 	scale   int64
 
@@ -93,7 +94,8 @@ type written struct {
 	pictures []shot
 	sounds   []shot
 	placed   map[string]int64
-	bitmapAt int64 // in the body of its cluster
+	keys     []int64 // when the first keyframe of each cluster that has one is
+	bitmapAt int64   // in the body of its cluster
 }
 
 // shot is a frame, its time in ms.
@@ -126,6 +128,9 @@ func (f film) write() *written {
 	}
 	if f.bytes == 0 {
 		f.bytes = 2000
+	}
+	if f.cluster == 0 {
+		f.cluster = f.gop
 	}
 	w := &written{film: f}
 	for i := range f.seconds * 25 {
@@ -251,7 +256,7 @@ func (w *written) layout(header []byte, parts map[string][]byte, clusters [][]by
 					w.points = append(w.points, point{6000, at, w.bitmapAt, 3})
 				}
 				if relative[i] >= 0 && len(w.pictures) > 0 {
-					w.points = append(w.points, point{f.ticks(w.keyIn(i)), at, relative[i], 1})
+					w.points = append(w.points, point{f.ticks(w.keys[i]), at, relative[i], 1})
 				} else if len(w.pictures) == 0 {
 					w.points = append(w.points, point{f.ticks(w.sounds[i*100].at), at, -1, 2})
 				}
@@ -266,8 +271,6 @@ func (w *written) layout(header []byte, parts map[string][]byte, clusters [][]by
 	}
 	w.data = slices.Concat(header, id(0x18538067), size(total, sizeLen), body, f.after)
 }
-
-func (w *written) keyIn(i int) int64 { return w.start + int64(i*w.gop)*40 }
 
 func cuesOf(points []point) []byte {
 	var b []byte
@@ -335,7 +338,7 @@ func (w *written) tracks() []byte {
 // Cluster.
 func (w *written) clustersData() (out [][]byte, relative []int64) {
 	f := w.film
-	per := f.gop
+	per := f.cluster
 	a := 0
 	early := 0
 	if f.midKey {
@@ -372,7 +375,7 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 		if f.extra != nil {
 			body = append(body, f.extra(len(out))...)
 		}
-		key := int64(-1)
+		key, keyAt := int64(-1), int64(0)
 		for i := begin; i < end; i++ {
 			due := f.start + int64(i)*40
 			for a < len(w.sounds) && w.sounds[a].at <= due+60 {
@@ -387,8 +390,8 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 				continue
 			}
 			p := w.pictures[i]
-			if p.key {
-				key = int64(len(body))
+			if p.key && key < 0 {
+				key, keyAt = int64(len(body)), p.at
 			}
 			body = append(body, f.block(1, p, base)...)
 			if f.voids {
@@ -409,6 +412,7 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 		}
 		out = append(out, slices.Concat(id(0x1F43B675), size(total, n), body))
 		relative = append(relative, key)
+		w.keys = append(w.keys, keyAt)
 	}
 	return out, relative
 }

@@ -8,13 +8,9 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-// long is a film of 10 Mbit/s, or of 3 without an index, so that an interval is
-// much more than its ends.
+// long is a film of 10 Mbit/s, so that an interval is much more than its ends.
 func long(f film) *written {
-	f.seconds, f.bytes = 60, 40_000
-	if f.index == "none" {
-		f.seconds, f.bytes = 120, 12_000
-	}
+	f.seconds, f.bytes = 60, 50_000
 	return f.write()
 }
 

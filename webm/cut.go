@@ -38,7 +38,7 @@ func (p *planner) cut() error {
 		if t.kind != typeAudio {
 			continue
 		}
-		pieces, err := p.pieces(t, p.start, p.earlyOf(t))
+		pieces, err := p.headPieces(t)
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (p *planner) placeStart(heads map[*track][]piece) {
 			j = 0
 		}
 		if j < len(pieces) {
-			p.startOff = min(p.startOff, c.leadFrom(pieces, j, p.zero).b.offset)
+			p.startOff = min(p.startOff, pieces[c.leadIndex(p, pieces, j, max(p.zero, pieces[j].at))].b.offset)
 		}
 	}
 	if p.startOff == maxOffset { // subtitles alone, or sound that is not at hand
@@ -151,22 +151,19 @@ func (p *planner) placeStart(heads map[*track][]piece) {
 	}
 }
 
-// leadFrom returns the first piece that is needed so that pieces[j] is decoded
-// right.
-func (c *soundCut) leadFrom(pieces []piece, j int, zero int64) piece {
-	return pieces[c.leadIndex(pieces, j, max(zero, pieces[j].at))]
-}
-
-func (c *soundCut) leadIndex(pieces []piece, j int, want int64) int {
-	s := j
-	most := min(c.t.sound.ideal, c.room)
+// leadIndex returns the index of the first piece that is decoded so that the
+// sound at want, in pieces[j], is right.
+func (c *soundCut) leadIndex(p *planner, pieces []piece, j int, want int64) int {
+	most := min(p.before(c.t, p.zero), c.room)
 	if c.t.sound.cut == cutPreSkip {
 		most = min(most, maxPreSkip*1e9/opusRate)
 	}
 	if c.t.sound.cut == cutWhole || c.t.sound.cut == cutBytes || most == 0 {
-		return s
+		return j
 	}
-	for s > 0 && want-pieces[s-1].at <= most && pieces[s-1].end() >= pieces[s].at-1e6 {
+	s := j
+	for s > 0 && want-pieces[s-1].at <= most && pieces[s-1].end() >= pieces[s].at-1e6 &&
+		(want-pieces[s].at < c.t.sound.warmUp || pieces[s-1].b.offset >= p.far()) {
 		s--
 	}
 	return s
@@ -186,7 +183,7 @@ func (c *soundCut) cutHead(p *planner, pieces []piece) {
 	case c.isFirst(pieces[0]) && want <= own+halfSample: // the track's own beginning
 		c.present, want = own, math.MinInt64/2
 	default:
-		s = c.leadIndex(pieces, j, want)
+		s = c.leadIndex(p, pieces, j, want)
 		c.present = want
 		c.state(pieces, s, j, want)
 		if !pieces[s].leads { // frames before it share its block, which cannot stay
@@ -259,7 +256,7 @@ func (p *planner) findEnd() {
 
 // cutTail decides what is written anew at the end.
 func (c *soundCut) cutTail(p *planner) error {
-	pieces, err := p.pieces(c.t, p.end, nil)
+	pieces, err := p.pieces(c.t, p.end, nil, p.b-interleave, p.b)
 	if err != nil {
 		return err
 	}

@@ -1,42 +1,48 @@
 package webm
 
-import "context"
+// maxIdeal is how far before the keyframe sound is fetched for no more than the
+// last bit, in bytes; as much as decoding right takes is always fetched.
+const maxIdeal = 192 << 10
 
-// reachBack makes sure that the sound that leads in is at hand: it reads
-// further back where the beginning of the start region is not early enough.
-func (p *planner) reachBack(ctx context.Context) error {
-	r := p.start
-	for n := int64(minEdge); ; n *= 2 {
-		p.findEarly()
-		if p.earlyEnough() || r.within != nil || r.lo <= p.m.first.offset || r.from-r.lo >= mostBefore {
-			return nil
-		}
-		lo := max(p.m.first.offset, r.lo-n)
-		r.size, r.lo = r.hi()-lo, lo
-		if err := p.m.read(ctx, r); err != nil {
-			return err
-		}
-		if !p.findKey() { // it was there before
-			return nil
-		}
+// before is how much sound before the clip's beginning a track's decoder is
+// given, in ns: what it needs to be right, and as much as makes it right to the
+// bit from a on.
+func (p *planner) before(t *track, begin int64) int64 {
+	return max(t.sound.warmUp, t.sound.ideal-max(0, p.a-begin))
+}
+
+// far is how far in front in the file sound is fetched that is not needed for
+// decoding right.
+func (p *planner) far() int64 {
+	if p.key == nil {
+		return 0
 	}
+	return p.key.offset - maxIdeal
+}
+
+// headPieces returns the frames of a sound track around zero.
+func (p *planner) headPieces(t *track) ([]piece, error) {
+	return p.pieces(t, p.start, p.earlyOf(t), p.zero-t.sound.warmUp, p.zero)
 }
 
 // earlyEnough reports whether of each sound track all that a decoder needs
 // before zero is at hand.
 func (p *planner) earlyEnough() bool {
-	if !p.video {
+	r := p.start
+	if !p.video || r.within != nil || r.lo <= p.m.first.offset || r.from-r.lo >= mostBefore {
 		return true
 	}
 	for _, t := range p.tracks {
 		if t.kind != typeAudio {
 			continue
 		}
-		pieces, err := p.pieces(t, p.start, p.earlyOf(t))
+		pieces, err := p.headPieces(t)
 		if err != nil || len(pieces) == 0 {
 			continue
 		}
-		if first := pieces[0]; first.at > p.zero-t.sound.warmUp && !(t.begun && first.b.offset < t.firstEnd) {
+		first := pieces[0]
+		enough := first.at <= p.zero-p.before(t, p.zero) || first.at <= p.zero-t.sound.warmUp && first.b.offset <= p.far()
+		if !enough && !(t.begun && first.b.offset < t.firstEnd) {
 			return false
 		}
 	}

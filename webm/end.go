@@ -25,14 +25,14 @@ func (m *media) findEnd(ctx context.Context) (int64, error) {
 	}
 	var end int64
 	for skip := range maxEmpty {
-		b, err := m.find(ctx, m.pointsOf(0), maxOffset/m.info.scale, skip)
+		last, err := m.lastCluster(ctx, skip)
 		if err != nil {
 			return 0, err
 		}
-		if end, err = m.endFrom(ctx, b.at); err != nil {
+		if end, err = m.endFrom(ctx, last); err != nil {
 			return 0, err
 		}
-		if end > m.start || b.at.offset <= m.first.offset {
+		if end > m.start || last.offset <= m.first.offset {
 			break
 		}
 	}
@@ -67,11 +67,12 @@ func (m *media) endFrom(ctx context.Context, last anchor) (int64, error) {
 		return 0, err
 	}
 	for !r.ended && r.err == nil && int64(len(r.data)) < maxWalk {
-		more, err := m.extend(ctx, r, oneRead)
-		if err != nil {
+		before := len(r.data)
+		r.size = min(max(r.hi(), r.next)+oneRead, limit) - r.lo
+		if err := m.read(ctx, r); err != nil {
 			return 0, err
 		}
-		if !more {
+		if len(r.data) == before {
 			break
 		}
 	}

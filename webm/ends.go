@@ -10,42 +10,32 @@ import (
 )
 
 // gather reads the two ends of the interval. Where no keyframe is found at the
-// place that the index tells, it steps back, and in the end does without the
-// index. Without an index it steps back by twice as much each time.
+// place that the index tells, it does without the index.
 func (p *planner) gather(ctx context.Context) error {
-	for p.back = 0; ; p.back++ {
-		if err := p.locate(ctx, p.back); err != nil {
+	for {
+		if err := p.locate(ctx); err != nil {
 			return err
 		}
 		shown := p.prefetchShown()
 		if err := p.readEnds(ctx); err != nil {
 			return err
 		}
-		ok, err := p.settleStart(ctx)
-		if err != nil {
+		ok, err := p.settle(ctx)
+		switch {
+		case err != nil:
 			return err
-		}
-		if ok {
-			if err := p.reachBack(ctx); err != nil {
-				return err
-			}
+		case ok:
 			if err := p.takeShown(ctx, shown); err != nil {
 				return err
 			}
-			if err := p.settleEnd(ctx); err != nil {
-				return err
-			}
 			return p.withinMedia()
-		}
-		switch {
-		case len(p.cues) > 0 && p.back < maxBack:
-			p.warn("the index points to byte %d for %v s, where no keyframe is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
 		case len(p.cues) > 0: // it is not to be trusted
-			p.cues, p.back = nil, -1
+			p.warn("the index points to byte %d for %v s, where no keyframe is", p.from.at.offset, nanos(p.m.ns(p.from.at.time)))
+			p.cues, p.searched = nil, true
 		case p.start.err != nil:
 			return p.start.err
-		case p.from.at.offset <= p.m.first.offset || p.back > maxDoubling:
-			return damaged("Segment/Cluster", p.from.at.offset, "no keyframe was found at or before the interval")
+		default:
+			return damaged("Segment/Cluster", p.start.from, "no keyframe was found at or before the interval")
 		}
 	}
 }
@@ -62,19 +52,14 @@ func (p *planner) withinMedia() error {
 	return nil
 }
 
-// locate finds both ends, at the same time. Skip steps back from the place that
-// the index tells for a, so many times.
-func (p *planner) locate(ctx context.Context, skip int) error {
+// locate finds both ends, at the same time.
+func (p *planner) locate(ctx context.Context) error {
 	m := p.m
 	var back bracket
 	end := min(p.b, maxOffset)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		begin := p.begin()
-		if len(p.cues) == 0 {
-			begin, skip = max(0, begin-(1<<skip-1)*1e9), 0
-		}
-		p.from, err = p.locateStart(ctx, begin/m.info.scale, skip)
+		p.from, err = p.locateStart(ctx, p.begin()/m.info.scale)
 		return err
 	})
 	g.Go(func() (err error) {
@@ -99,16 +84,17 @@ func (p *planner) locate(ctx context.Context, skip int) error {
 
 // locateStart finds the cluster that a lies in. Where points of the index are
 // far apart there may be keyframes between.
-func (p *planner) locateStart(ctx context.Context, ticks int64, skip int) (bracket, error) {
+func (p *planner) locateStart(ctx context.Context, ticks int64) (bracket, error) {
 	m := p.m
-	b, err := m.find(ctx, p.cues, ticks, skip)
+	b, err := m.find(ctx, p.cues, ticks)
 	if err != nil || len(p.cues) == 0 || m.ns(b.next.time-b.at.time) <= sparseTime || m.ns(ticks-b.at.time) <= sparseTime/4 {
 		return b, err
 	}
-	if skip > 0 { // what was found between had no keyframe
-		return m.find(ctx, p.cues, ticks, skip-1)
-	}
-	fine, _, err := m.refine(ctx, b, ticks)
+	// What probably is wanted comes with the search.
+	at := m.place(b, p.a)
+	m.w.Prefetch(mediaRequest(at, min(m.place(b, p.b)+maxBehind-at, maxEdge)))
+	fine, err := m.refine(ctx, b, ticks)
+	p.searched = p.searched || fine != b
 	return fine, err
 }
 
@@ -116,12 +102,11 @@ func (p *planner) locateStart(ctx context.Context, ticks int64, skip int) (brack
 // apart, all from one of them to b would be read at once.
 func (p *planner) locateEnd(ctx context.Context, ns int64) (bracket, error) {
 	m := p.m
-	b, err := m.find(ctx, p.cues, ns/m.info.scale, 0)
+	b, err := m.find(ctx, p.cues, ns/m.info.scale)
 	if err != nil || len(p.cues) == 0 || m.place(b, ns)-b.at.offset <= sparseBytes {
 		return b, err
 	}
-	fine, _, err := m.refine(ctx, b, ns/m.info.scale)
-	return fine, err
+	return m.refine(ctx, b, ns/m.info.scale)
 }
 
 // rate is the number of bytes a second between two anchors.
@@ -143,14 +128,15 @@ func (p *planner) readEnds(ctx context.Context) error {
 	m := p.m
 	s, e := p.from, p.to
 	r := &region{lo: s.at.offset, from: s.at.offset}
-	if lead := p.leadIn(); p.video && lead > 0 && r.from > m.first.offset {
+	if warm, ideal := p.leadIn(m.ns(s.at.time)); p.video && ideal > 0 && r.from > m.first.offset {
 		around := rate(m, s.prev, s.at)
 		if s.prev.offset == 0 || around == 0 {
 			around = rate(m, s.at, s.next)
 		}
-		r.lo = max(m.first.offset, r.from-bytesFor(around, lead+lag, minBefore, maxBefore))
+		n := max(bytesFor(around, warm+lag, minBefore, maxBefore), min(bytesFor(around, ideal+lag, 0, maxBefore), maxIdeal+minEdge))
+		r.lo = max(m.first.offset, r.from-n)
 		if s.prev.offset > 0 && s.prev.offset >= r.from-smallCluster {
-			r.lo, r.from = s.prev.offset, s.prev.offset
+			r.lo, r.from = min(r.lo, s.prev.offset), s.prev.offset
 		}
 	}
 	hi := p.guessEnd(e)
@@ -166,9 +152,14 @@ func (p *planner) readEnds(ctx context.Context) error {
 		p.start, p.end = r, r
 		return m.read(ctx, r)
 	}
+	if p.searched && p.video && s.lead != leadKey { // a keyframe may lie further in front
+		back := max(m.first.offset, r.from-p.backBy(0))
+		m.lookBack(back, r.lo)
+		r.lo = min(r.lo, back)
+	}
 	edge := max(minEdge, min((s.next.offset-s.at.offset)/3, maxEdge))
-	if !p.video || p.unsure() { // up to a, and what lags behind
-		edge = max(edge, m.place(s, p.a)-s.at.offset+bytesFor(rate(m, s.at, s.next), interleave, minBehind, maxBehind))
+	if !p.video || p.searched { // up to a, and what lags behind
+		edge = max(edge, m.place(s, p.a)-s.at.offset+bytesFor(rate(m, s.at, s.next), interleave, minBehind, maxBehind)+min(s.spread, maxSpread))
 	}
 	r.size = min(s.at.offset+edge, m.limit()) - r.lo
 	p.start, p.end = r, &region{lo: p.tail.offset, from: p.tail.offset, size: hi - p.tail.offset}
@@ -230,7 +221,7 @@ func (p *planner) guessEnd(e bracket) int64 {
 	if p.main.reorders() {
 		behind = 650e6
 	}
-	return min(m.place(e, p.b)+bytesFor(rate(m, e.at, e.next), behind, minBehind, maxBehind), most)
+	return min(m.place(e, p.b)+bytesFor(rate(m, e.at, e.next), behind, minBehind, maxBehind)+min(e.spread, maxSpread), most)
 }
 
 // place guesses where a time lies in a bracket.
@@ -286,5 +277,6 @@ func (p *planner) begin() int64 {
 	if p.video {
 		return p.a
 	}
-	return max(0, p.a-p.leadIn())
+	_, ideal := p.leadIn(p.a)
+	return max(0, p.a-ideal)
 }

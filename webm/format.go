@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -40,6 +41,9 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 		}
 	}
 	m.setDefaults()
+	if i := slices.IndexFunc(m.tracks, func(t *track) bool { return t.kind == typeVideo }); i >= 0 {
+		m.picture = m.tracks[i]
+	}
 	if err := m.findStart(ctx, o); err != nil {
 		return nil, err
 	}
@@ -78,6 +82,10 @@ type media struct {
 	search *seek.Search
 
 	ended *int64 // ns from start, once it was looked for
+
+	clusterGuess int64        // about how many bytes a cluster has, as the first blocks tell
+	picture      *track       // the first track of pictures, nil without
+	walked, keys atomic.Int64 // bytes in which the search saw blocks, and keyframes there
 }
 
 // findStart finds the earliest presented sample: the presentation's time 0.
@@ -88,6 +96,7 @@ func (m *media) findStart(ctx context.Context, o *opening) error {
 	data := o.peek(m.first.offset)
 	for n := int64(headSize); ; n *= 4 {
 		s := m.walk(data, m.first.offset, m.first.offset)
+		m.guessCluster(s)
 		var sure bool
 		m.start, sure = m.earliest(s)
 		whole := s.ended || len(s.clusters) > 1 || s.err != nil
@@ -104,6 +113,22 @@ func (m *media) findStart(ctx context.Context, o *opening) error {
 		data = more
 	}
 }
+
+// guessCluster guesses the size of clusters by the rate of the first blocks
+// behind the first picture, which is a large one.
+func (m *media) guessCluster(s *stretch) {
+	m.clusterGuess = mostCluster
+	if n := len(s.blocks); n > 2 {
+		first, last := s.blocks[1], s.blocks[n-1]
+		if perSecond := rate(m, anchor{first.offset, first.ts}, anchor{last.offset, last.ts}); perSecond > 0 {
+			m.clusterGuess = min(usualCluster*perSecond, mostCluster)
+		}
+	}
+}
+
+// Clusters of programs that write no sizes last for usualCluster seconds or
+// less, and have mostCluster bytes at most, as a rule.
+const usualCluster, mostCluster = 3, 4 << 20
 
 // earliest returns when the first sample presents, in ns. It is sure where all
 // tracks were seen, or where nothing that follows in the cluster can be earlier.

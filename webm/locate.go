@@ -16,6 +16,8 @@ type anchor struct {
 // before at; its offset is 0 where there is none.
 type bracket struct {
 	prev, at, next anchor
+	lead           lead  // of the cluster at at
+	spread         int64 // by how many bytes a guess between at and next may be wrong
 }
 
 // clustersEnd is where the clusters behind an offset end at the latest.
@@ -37,14 +39,12 @@ func (m *media) endTime() int64 {
 	return maxOffset / m.info.scale
 }
 
-// byCues finds a time among cue points. Skip leaves out so many points before
-// it, where one was found to lie.
-func (m *media) byCues(points []cue, ticks int64, skip int) bracket {
+// byCues finds a time among cue points.
+func (m *media) byCues(points []cue, ticks int64) bracket {
 	i := 0
 	for i < len(points) && points[i].time <= ticks {
 		i++
 	}
-	i = max(0, i-skip)
 	first := anchor{m.first.offset, m.start / m.info.scale}
 	b := bracket{at: first}
 	if i > 0 {
@@ -70,11 +70,11 @@ func (m *media) byCues(points []cue, ticks int64, skip int) bracket {
 }
 
 // find brackets a time by the index, or without one by a search.
-func (m *media) find(ctx context.Context, points []cue, ticks int64, skip int) (bracket, error) {
+func (m *media) find(ctx context.Context, points []cue, ticks int64) (bracket, error) {
 	if len(points) > 0 {
-		return m.byCues(points, ticks, skip), nil
+		return m.byCues(points, ticks), nil
 	}
-	return m.bySearch(ctx, ticks, skip)
+	return m.near(ctx, m.clusters(), ticks)
 }
 
 // region is a stretch of bytes at hand and what a walk over them has seen.
@@ -115,21 +115,4 @@ func (m *media) fill(ctx context.Context, regions []*region, requests []seek.Req
 		r.stretch = m.walkOn(begin, r.data, r.lo)
 	}
 	return nil
-}
-
-// extend reads on behind a region. It reports false where nothing follows.
-func (m *media) extend(ctx context.Context, r *region, n int64) (bool, error) {
-	if r.ended || r.err != nil {
-		return false, nil
-	}
-	// A block whose payload begins in the region may end far behind it.
-	hi := min(max(r.hi(), r.next)+n, m.limit())
-	if hi <= r.hi() {
-		return false, nil
-	}
-	before := len(r.data)
-	if err := m.fill(ctx, []*region{r}, []seek.Request{mediaRequest(r.lo, hi-r.lo)}); err != nil {
-		return false, err
-	}
-	return len(r.data) > before, nil
 }

@@ -15,8 +15,9 @@ type piece struct {
 
 func (q piece) end() int64 { return q.at + q.long }
 
-// pieces returns the frames of a sound track in a region, with exact times.
-func (p *planner) pieces(t *track, r *region, early []block) ([]piece, error) {
+// pieces returns the frames of a sound track in a region, with exact times,
+// which the blocks from one time to the first at or behind another tell.
+func (p *planner) pieces(t *track, r *region, early []block, from, to int64) ([]piece, error) {
 	var out []piece
 	add := func(b *block) error {
 		if b.payload == nil {
@@ -51,7 +52,7 @@ func (p *planner) pieces(t *track, r *region, early []block) ([]piece, error) {
 	if nearly == len(out) {
 		return nil, nil // nothing tells the times of the early ones
 	}
-	p.setTimes(t, out, nearly)
+	p.setTimes(t, out, nearly, from, to)
 	if t.sound.length == nil {
 		guessLengths(out)
 	}
@@ -122,50 +123,82 @@ func nsToSamples(ns, rate int64) int64 {
 // millisecond; where the lengths of the frames tell more, they are believed as
 // far as no block contradicts them. The first early pieces have no time of
 // their own: they end where the next begins.
-func (p *planner) setTimes(t *track, pieces []piece, early int) {
+//
+// Only blocks from one time to the first at or behind another are asked, those
+// that are always at hand: how much more was read must not change a plan.
+func (p *planner) setTimes(t *track, pieces []piece, early int, from, to int64) {
 	for t.sound.length != nil && early < len(pieces)-1 && pieces[early].long == 0 { // such as the first of Vorbis
 		early++
 	}
-	var sum int64 // of lengths, from pieces[early] on
+	var sum int64 // of lengths, from pieces[known] on
 	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 	half := p.m.info.scale/2 + 1
-	for i := early; i < len(pieces); i++ {
-		if q := &pieces[i]; q.leads {
-			r := p.time(q.b.ts, t) - sum
-			lo, hi = max(lo, r-half), min(hi, r+half)
-		}
-		if pieces[i].long == 0 {
-			lo, hi = 1, 0 // a length that is not known
-		}
-		sum += pieces[i].long
-	}
-	at := p.time(pieces[early].b.ts, t)
-	steady := lo <= hi
-	if steady {
-		at = p.onGrid(t, lo+(hi-lo)/2, lo, hi)
-	}
+	known := -1 // the first piece whose time is told
 	for i := early; i < len(pieces); i++ {
 		q := &pieces[i]
-		if !steady && q.leads {
-			at = p.time(q.b.ts, t)
+		at := p.time(q.b.ts, t)
+		if known < 0 && (q.leads && at >= from || i == len(pieces)-1) {
+			known = i
 		}
-		q.at = at
-		at += q.long
+		if known < 0 {
+			continue
+		}
+		if q.leads {
+			lo, hi = max(lo, at-sum-half), min(hi, at-sum+half)
+		}
+		if q.leads && at >= to {
+			break
+		}
+		if q.long == 0 {
+			lo, hi = 1, 0 // a length that is not known
+		}
+		sum += q.long
+	}
+	if lo <= hi {
+		p.spread(t, pieces[early:], known-early, p.onGrid(t, lo+(hi-lo)/2, lo, hi))
+	} else {
+		p.spread(t, pieces[early:], 0, math.MinInt64)
 	}
 	for i := early - 1; i >= 0; i-- {
 		pieces[i].at = pieces[i+1].at - pieces[i].long
 	}
 }
 
+// spread gives pieces[known] its time, and from there on all others as their
+// lengths have it, unless a block contradicts them: beyond a gap. Without a time
+// all blocks are believed.
+func (p *planner) spread(t *track, pieces []piece, known int, at int64) {
+	own := func(q *piece, at int64) int64 { // the time that its block has
+		told := p.time(q.b.ts, t)
+		if q.leads && (at < told-2*p.m.info.scale || at > told+2*p.m.info.scale) {
+			return told
+		}
+		return at
+	}
+	begin := at
+	for i := known; i < len(pieces); i++ {
+		q := &pieces[i]
+		if begin == math.MinInt64 && q.leads {
+			at = p.time(q.b.ts, t)
+		}
+		q.at = own(q, at)
+		at = q.at + q.long
+	}
+	for i := known - 1; i >= 0; i-- {
+		q := &pieces[i]
+		q.at = own(q, pieces[i+1].at-q.long)
+	}
+}
+
 // onGrid moves a time between lo and hi to where a frame begins if all are as
 // long as each other since the track's first.
 func (p *planner) onGrid(t *track, at, lo, hi int64) int64 {
-	if t.sound.fixed == 0 || !t.begun {
+	if t.sound.grid == 0 || !t.begun {
 		return at
 	}
 	origin := p.time(t.firstTick, t)
-	frames := math.Round(float64(nsToSamples(at-origin, t.sound.rate)) / float64(t.sound.fixed))
-	grid := origin + samplesToNs(int64(frames)*t.sound.fixed, t.sound.rate)
+	frames := math.Round(float64(nsToSamples(at-origin, t.sound.rate)) / float64(t.sound.grid))
+	grid := origin + samplesToNs(int64(frames)*t.sound.grid, t.sound.rate)
 	if grid >= lo-p.m.info.scale && grid <= hi+p.m.info.scale {
 		return grid
 	}

@@ -27,8 +27,14 @@ const (
 	// minBehind and maxBehind bound what is read behind the place at which the
 	// end is guessed.
 	minBehind, maxBehind = 8 << 10, 96 << 10
-	// step is how much more is read where that was not enough.
-	step = 64 << 10
+	// maxSpread bounds what is read more for a guess may be wrong.
+	maxSpread = 256 << 10
+	// step is how much more is read where that was not enough, and maxStep what
+	// it grows to.
+	step, maxStep = 64 << 10, 4 << 20
+	// minBack and maxBack bound how far back a keyframe is looked for at a time,
+	// and mostBack in all.
+	minBack, maxBack, mostBack = 256 << 10, 12 << 20, 48 << 20
 	// longMiddle is how much may lie between the ends before it is divided, into
 	// parts of middlePart.
 	longMiddle, middlePart = 32 << 20, 8 << 20
@@ -46,10 +52,6 @@ const (
 	lag = 100e6
 	// reorder is how many pictures may be decoded before one that they follow.
 	reorder = 16
-	// maxBack is how many points of the index may lie before it is given up.
-	maxBack = 3
-	// maxDoubling is how often a step back in a file without an index doubles.
-	maxDoubling = 14
 )
 
 // planner resolves one selection.
@@ -67,8 +69,10 @@ type planner struct {
 	start, end *region // may be the same
 	early      []block // blocks before the start region's first cluster, times from 0
 
-	back   int     // how often the beginning was looked for further in front
-	middle []int64 // clusters between that were seen, where ranges may be divided
+	// searched: no index says that no keyframe stands between the place that was
+	// found and a.
+	searched bool
+	middle   []int64 // clusters between that were seen, where ranges may be divided
 
 	key      *block // the keyframe that the clip begins with, nil without
 	zero     int64  // ns: what the clip begins with
@@ -158,6 +162,7 @@ func (m *media) planner(s formats.Selection) (*planner, error) {
 		return nil, err
 	}
 	p.cues = m.pointsOf(p.main.number)
+	p.searched = len(p.cues) == 0
 	return p, nil
 }
 
@@ -214,16 +219,15 @@ func (p *planner) has(number uint64) *track {
 	return nil
 }
 
-// leadIn is how much sound before the first wanted is looked for, in ns.
-func (p *planner) leadIn() (n int64) {
+// leadIn is how much sound before the clip's beginning decoders need to be
+// right, and to be right to the bit from a on, in ns.
+func (p *planner) leadIn(begin int64) (warm, ideal int64) {
 	for _, t := range p.tracks {
-		if t.kind == typeAudio && p.video {
-			n = max(n, t.sound.warmUp)
-		} else if t.kind == typeAudio {
-			n = max(n, t.sound.ideal)
+		if t.kind == typeAudio {
+			warm, ideal = max(warm, t.sound.warmUp), max(ideal, p.before(t, begin))
 		}
 	}
-	return n
+	return warm, ideal
 }
 
 // time is when a block of a track is presented, in ns.

@@ -11,27 +11,35 @@ import (
 // soundProbe is the size of a probe in files of less than 256 kbit/s.
 const soundProbe = 32 << 10
 
+// nearReach is how far a cluster may lie before a time that is searched for:
+// reading on from there costs less than another round.
+const nearReach = 256 << 10
+
 // clusters returns the search over Clusters in raw bytes, which remembers what
 // it saw from one selection to the next.
 func (m *media) clusters() *seek.Search {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.search == nil || m.growing && m.search.End < m.clustersEnd(m.first.offset) {
-		m.search = m.searchIn(m.first.offset, m.clustersEnd(m.first.offset))
+	if end := m.clustersEnd(m.first.offset); m.search == nil || m.growing && m.search.End < end {
+		last := anchor{offset: end}
+		if m.timed {
+			last.time = m.endTime()
+		}
+		m.search = m.searchIn(m.first.offset, last)
 	}
 	return m.search
 }
 
-// searchIn is a search between two offsets, which begins with what is held of
-// the resource's ends.
-func (m *media) searchIn(from, to int64) *seek.Search {
-	s := &seek.Search{Window: m.w, Recognize: m.recognize, Start: from, End: to, MaxRounds: m.limits.Rounds}
-	if m.timed && m.duration > 0 && (to-from)/(m.duration/1e9+1) < 256e3/8 {
+// searchIn is a search from an offset to a place, whose time is 0 where it is
+// not known. It begins with what is held of the resource's ends.
+func (m *media) searchIn(from int64, to anchor) *seek.Search {
+	s := &seek.Search{Window: m.w, Recognize: m.recognize, Start: from, End: to.offset, EndTick: to.time, MaxRounds: m.limits.Rounds, Element: m.clusterGuess}
+	if m.timed && m.duration > 0 && (to.offset-from)/(m.duration/1e9+1) < 256e3/8 {
 		s.Probe = soundProbe
 	}
 	for _, r := range []seek.Range{
-		{Offset: from, Length: min(headSize, to) - from},
-		{Offset: max(from, to-headSize), Length: min(headSize, to-from)},
+		{Offset: from, Length: min(headSize, to.offset) - from},
+		{Offset: max(from, to.offset-headSize), Length: min(headSize, to.offset-from)},
 	} {
 		if r.Length > 0 {
 			if data, ok := m.w.Held(r); ok {
@@ -49,23 +57,23 @@ const (
 )
 
 // refine narrows a bracket of an index with few points by a search between
-// them. It reports false where nothing was found there.
-func (m *media) refine(ctx context.Context, b bracket, ticks int64) (bracket, bool, error) {
-	before, after, err := m.searchIn(b.at.offset, b.next.offset).Find(ctx, 0, ticks)
-	if err != nil || before.Tick == math.MinInt64 || before.Offset <= b.at.offset {
-		return b, false, err
+// them.
+func (m *media) refine(ctx context.Context, b bracket, ticks int64) (bracket, error) {
+	s := m.searchIn(b.at.offset, b.next)
+	s.Add(seek.Mark{Offset: b.at.offset, Tick: min(b.at.time, ticks)})
+	fine, err := m.near(ctx, s, ticks)
+	if err != nil || fine.at.offset <= b.at.offset {
+		return b, err
 	}
-	fine := bracket{prev: b.at, at: anchor{before.Offset, before.Tick}, next: b.next}
-	if after.Tick != math.MaxInt64 {
-		fine.next = anchor{after.Offset, after.Tick}
-	}
-	return fine, true, nil
+	fine.prev = b.at
+	return fine, nil
 }
 
 var clusterID = []byte{0x1F, 0x43, 0xB6, 0x75}
 
 // recognize finds Clusters in raw bytes: an ID, a size, a Timestamp, and blocks
-// of tracks that exist. What lies inside a Cluster of known size is skipped.
+// of tracks that exist. What lies inside a Cluster of known size is skipped. The
+// Value of a mark is the cluster's lead.
 func (m *media) recognize(off int64, data []byte) (marks []seek.Mark, next int64) {
 	at := int64(0) // in data
 	for at < int64(len(data)) {
@@ -76,13 +84,13 @@ func (m *media) recognize(off int64, data []byte) (marks []seek.Mark, next int64
 		at += int64(i)
 		c, err := m.clusterAt(data[at:], off+at)
 		if err == errShort {
-			return marks, off + at
+			return m.withLeads(marks, off, data), off + at
 		}
 		if err != nil || !m.recognized(c, data[at:]) {
 			at++
 			continue
 		}
-		mark := seek.Mark{Offset: c.offset, Tick: c.timestamp}
+		mark := seek.Mark{Offset: c.offset, Tick: c.timestamp, Value: leadUnknown}
 		if c.size != unknownSize {
 			mark.End = c.end()
 		}
@@ -91,31 +99,105 @@ func (m *media) recognize(off int64, data []byte) (marks []seek.Mark, next int64
 			at = mark.End - off
 		}
 	}
+	marks = m.withLeads(marks, off, data)
 	if at >= int64(len(data)) {
 		return marks, off + at
 	}
 	return marks, off + max(at, int64(len(data)-len(clusterID)+1))
 }
 
-// bySearch brackets a time by looking for Clusters. Skip steps back by so many
-// of them.
-func (m *media) bySearch(ctx context.Context, ticks int64, skip int) (bracket, error) {
-	before, after, err := m.clusters().Find(ctx, 0, ticks)
-	for ; err == nil && skip > 0 && before.Tick != math.MinInt64; skip-- {
-		before, after, err = m.clusters().Find(ctx, 0, before.Tick-1)
+// lead is what the pictures of a cluster begin with.
+type lead int
+
+const (
+	leadUnknown lead = iota
+	leadKey          // a keyframe
+	leadOther        // one that needs others before it
+)
+
+// withLeads looks at the pictures in recognised clusters: what they begin with,
+// and how many are keyframes, which tells how far those are apart.
+func (m *media) withLeads(marks []seek.Mark, off int64, data []byte) []seek.Mark {
+	if len(marks) == 0 || m.picture == nil {
+		return marks
 	}
+	s := m.walk(data, off, marks[0].Offset)
+	n := 0 // of marks
+	keys := int64(0)
+	for _, c := range s.clusters {
+		for n < len(marks) && marks[n].Offset < c.offset {
+			n++
+		}
+		to := c.to
+		if to < 0 {
+			to = len(s.blocks)
+		}
+		seen := leadUnknown
+		for i := c.from; i < to; i++ {
+			b := &s.blocks[i]
+			if b.track != m.picture.number {
+				continue
+			}
+			key := m.picture.isKey(b)
+			if seen == leadUnknown {
+				if seen = leadOther; key {
+					seen = leadKey
+				}
+			}
+			if key && c.offset > m.first.offset {
+				keys++
+			}
+		}
+		if n < len(marks) && marks[n].Offset == c.offset {
+			marks[n].Value = seen
+		}
+	}
+	m.walked.Add(min(s.next, off+int64(len(data))) - marks[0].Offset)
+	m.keys.Add(keys)
+	return marks
+}
+
+// keyDistance is how many bytes keyframes are apart, as far as the search saw.
+func (m *media) keyDistance() int64 { return 2 * m.walked.Load() / (2*m.keys.Load() + 1) }
+
+// near brackets a time by a search.
+func (m *media) near(ctx context.Context, s *seek.Search, ticks int64) (bracket, error) {
+	p, err := s.Near(ctx, 0, ticks, nearReach)
 	if err != nil {
 		return bracket{}, err
 	}
 	b := bracket{
-		at:   anchor{before.Offset, before.Tick},
-		next: anchor{after.Offset, after.Tick},
+		at:     anchor{p.Before.Offset, p.Before.Tick},
+		next:   anchor{p.After.Offset, p.After.Tick},
+		spread: p.Spread,
 	}
-	if before.Tick == math.MinInt64 {
+	b.lead, _ = p.Before.Value.(lead)
+	if p.Before.Tick == math.MinInt64 {
 		b.at = anchor{m.first.offset, m.start / m.info.scale}
 	}
-	if after.Tick == math.MaxInt64 {
-		b.next = anchor{m.clustersEnd(b.at.offset), max(m.endTime(), b.at.time)}
+	if p.After.Tick == math.MaxInt64 {
+		b.next = anchor{s.End, s.EndTick}
+		if s.EndTick == 0 { // nobody says when that is
+			b.next = anchor{max(p.At, b.at.offset), max(ticks, b.at.time)}
+		}
 	}
 	return b, nil
+}
+
+// lastCluster finds the last Cluster, or the one so many before it.
+func (m *media) lastCluster(ctx context.Context, skip int) (anchor, error) {
+	if points := m.pointsOf(0); len(points) > skip {
+		return m.byCues(points[:len(points)-skip], maxOffset/m.info.scale).at, nil
+	}
+	tick := maxOffset / m.info.scale
+	for {
+		before, _, err := m.clusters().Find(ctx, 0, tick)
+		if err != nil || before.Tick == math.MinInt64 {
+			return anchor{m.first.offset, m.start / m.info.scale}, err
+		}
+		if skip--; skip < 0 {
+			return anchor{before.Offset, before.Tick}, nil
+		}
+		tick = before.Tick - 1
+	}
 }

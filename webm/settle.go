@@ -2,40 +2,147 @@ package webm
 
 import (
 	"context"
+	"math"
+
+	"github.com/mediafrag/mediafrag/seek"
 )
 
-// settleStart reads on until all that the beginning needs is at hand. It
-// reports false where no keyframe at or before a is there.
-func (p *planner) settleStart(ctx context.Context) (bool, error) {
-	same := p.start == p.end
-	for n := int64(step); ; n *= 2 {
-		found := p.findKey()
-		if found && p.startSettled() && (!p.unsure() || p.seenTo(p.a)) {
-			return true, nil
-		}
-		if !found && p.pastStart() {
+// settle reads on at both ends of the interval until all that the clip needs is
+// at hand, at both in the same round. It reports false where no keyframe at or
+// before a is found.
+func (p *planner) settle(ctx context.Context) (bool, error) {
+	for round := 0; ; round++ {
+		p.findEarly()
+		lo, hi, ok := p.wantStart(round)
+		if !ok {
 			return false, nil
 		}
-		more, err := p.m.extend(ctx, p.start, n)
+		if p.end != p.start && p.wantEnd(round) == p.end.hi() && lo == p.start.lo && hi == p.start.hi() {
+			return p.checkEnd()
+		}
+		more, err := p.readOn(ctx, lo, hi, p.wantEnd(round))
 		if err != nil {
 			return false, err
 		}
 		if !more {
-			return found, nil
-		}
-		if !same && p.start.hi() >= p.end.lo { // the two have met
-			p.start.size = p.end.hi() - p.start.lo
-			if err := p.m.read(ctx, p.start); err != nil {
-				return false, err
-			}
-			p.end, same = p.start, true
+			return p.checkEnd()
 		}
 	}
 }
 
-// unsure reports whether keyframes may stand between the place that was found
-// and a, for no index says that there are none.
-func (p *planner) unsure() bool { return p.video && (len(p.cues) == 0 || p.back > 0) }
+// readOn grows both regions, in one round. It reports false where there is no
+// more to read.
+func (p *planner) readOn(ctx context.Context, lo, hi, end int64) (bool, error) {
+	if p.end != p.start && hi >= p.end.lo { // the two have met
+		p.end = p.start
+	}
+	if p.end == p.start {
+		hi = max(hi, end)
+	}
+	var grown []*region
+	p.m.lookBack(lo, p.start.lo)
+	if lo < p.start.lo || hi > p.start.hi() {
+		p.start.lo, p.start.size = lo, hi-lo
+		grown = append(grown, p.start)
+	}
+	if p.end != p.start && end > p.end.hi() {
+		p.end.size = end - p.end.lo
+		grown = append(grown, p.end)
+	}
+	if len(grown) == 0 {
+		return false, nil
+	}
+	held := func() (n int) {
+		for _, r := range grown {
+			n += len(r.data)
+		}
+		return n
+	}
+	before := held()
+	err := p.m.read(ctx, grown...)
+	return held() > before, err
+}
+
+// lookBack begins to fetch what lies before a region: in search of a keyframe, or
+// of sound that leads in.
+func (m *media) lookBack(from, to int64) {
+	if from < to {
+		m.w.Prefetch(seek.Request{Range: seek.Range{Offset: from, Length: to - from}, Purpose: seek.Probe, Note: "before"})
+	}
+}
+
+// wantStart returns the bytes that the start region should have. It reports
+// false where no keyframe at or before a can be there.
+func (p *planner) wantStart(round int) (lo, hi int64, ok bool) {
+	r := p.start
+	lo, hi = r.lo, r.hi()
+	found := p.findKey()
+	switch {
+	case !found && !p.searched && p.pastStart() || p.misled():
+		return lo, hi, false
+	case !found && r.lo > p.m.first.offset && (p.seenTo(p.a) || r.over()):
+		if r.hi()-lo >= mostBack {
+			return lo, hi, false
+		}
+		lo = max(p.m.first.offset, lo-p.backBy(round))
+	case !found && !r.over():
+		hi = p.ahead(r, p.a, round)
+	case !found:
+		return lo, hi, false
+	case !r.over() && p.searched && !p.seenTo(p.a):
+		hi = p.ahead(r, p.a+interleave, round)
+	case !p.startSettled():
+		hi = p.ahead(r, max(p.zero, p.a)+interleave, round)
+	}
+	if found && !p.earlyEnough() {
+		lo = max(p.m.first.offset, lo-minEdge<<min(round, 8))
+	}
+	return lo, hi, true
+}
+
+// over reports whether a region cannot be read on.
+func (r *region) over() bool { return r.ended || r.err != nil }
+
+// backBy is how far back to look for a keyframe, in bytes: as far as they were
+// seen to be apart, or to the point of the index before, each time more.
+func (p *planner) backBy(round int) int64 {
+	n := p.m.keyDistance()
+	if s := p.from; round == 0 && s.prev.offset > 0 && s.at.offset > s.prev.offset {
+		n = s.at.offset - s.prev.offset
+	}
+	return max(minBack, min(n, maxBack)) << min(2*round, 6)
+}
+
+// ahead is how far to read a region so that it shows a time, in ns, as its own
+// rate has it, and each time more.
+func (p *planner) ahead(r *region, ns int64, round int) int64 {
+	n := int64(step) << min(round, 6)
+	if len(r.blocks) > 1 {
+		first, last := r.blocks[0], r.blocks[len(r.blocks)-1]
+		at := rate(p.m, anchor{first.offset, first.ts}, anchor{last.end, last.ts})
+		n += bytesFor(at, max(0, ns-p.m.ns(last.ts)), 0, maxStep)
+	}
+	// A block whose payload begins in the region may end far behind it.
+	return max(r.hi(), min(max(r.hi(), r.next)+n, p.m.limit()))
+}
+
+// misled reports whether the index pointed to a cluster in which its time cannot
+// be, or to a picture long before it.
+func (p *planner) misled() bool {
+	r, at := p.start, p.from.at
+	if p.searched || len(p.cues) == 0 || at.offset <= p.m.first.offset || r.stretch == nil || len(r.clusters) == 0 {
+		return false
+	}
+	i := 0
+	for i < len(r.clusters) && r.clusters[i].offset != at.offset {
+		i++
+	}
+	if i == len(r.clusters) {
+		return r.err != nil
+	}
+	off := at.time - r.clusters[i].timestamp
+	return off > math.MaxInt16 || off < math.MinInt16 || p.key != nil && p.m.ns(at.time-p.key.ts) > 1e9
+}
 
 // seenTo reports whether the start region shows the picture at a time.
 func (p *planner) seenTo(ns int64) bool {
@@ -118,25 +225,26 @@ func (p *planner) startSettled() bool {
 	return true
 }
 
-// settleEnd reads on until all that the end needs is at hand.
-func (p *planner) settleEnd(ctx context.Context) error {
-	for n := int64(step); !p.endSettled(); n *= 2 {
-		more, err := p.m.extend(ctx, p.end, n)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
+// wantEnd returns where the end region should end.
+func (p *planner) wantEnd(round int) int64 {
+	if r := p.end; !r.over() && !p.endSettled() {
+		return p.ahead(r, min(p.b, maxOffset/2)+interleave, round)
+	}
+	return p.end.hi()
+}
+
+// checkEnd reports an end that is damaged where the clip cannot end there.
+func (p *planner) checkEnd() (bool, error) {
+	if !p.findKey() {
+		return false, nil
 	}
 	if err := p.end.err; err != nil {
-		var encrypted = len(p.end.blocks) == 0
-		if encrypted || p.b != maxOffset && !p.endSettled() {
-			return err
+		if len(p.end.blocks) == 0 || p.b != maxOffset && !p.endSettled() {
+			return false, err
 		}
 		p.warn("%v; the clip ends there", err)
 	}
-	return nil
+	return true, nil
 }
 
 // endSettled reports whether nothing before b can follow.

@@ -24,8 +24,9 @@ type sound struct {
 	// length returns how long a frame presents, in those ticks, 0 where it
 	// cannot be told. Prev is the frame before, nil where it is not known.
 	length func(prev, frame []byte) int64
-	// fixed is the length that all frames have, 0 where they vary.
-	fixed int64
+	// grid is what all lengths are multiples of, 0 where that is not known: frames
+	// that follow each other since the track's first begin on it.
+	grid int64
 	// warmUp is how much sound before the first wanted the decoder needs to
 	// be right, in ns; ideal is how much makes it right to the bit in practice.
 	warmUp, ideal int64
@@ -37,6 +38,7 @@ type sound struct {
 
 const (
 	opusRate = 48000
+	opusGrid = 120 // 2.5 ms, the shortest frame
 	// opusWarmUp is what RFC 7845 section 4.2 asks for; opusIdeal made clips of
 	// ten seconds equal to the bit. WebM gets opusBrief, for Chromium waits as
 	// long as the pre-skip before it plays.
@@ -53,16 +55,16 @@ func (t *track) soundOf() sound {
 		return s
 	}
 	fixed := func(n int64) {
-		s.cut, s.fixed = cutPadding, n
+		s.cut, s.grid = cutPadding, n
 		s.length = func(_, _ []byte) int64 { return n }
 	}
-	frames := func(n int64) int64 { return n * max(s.fixed, 1) * 1e9 / s.rate }
+	frames := func(n int64) int64 { return n * max(s.grid, 1) * 1e9 / s.rate }
 	switch id := t.codecID; {
 	case id == "A_OPUS" && len(t.private) >= 19 && string(t.private[:8]) == "OpusHead":
-		s = sound{cut: cutPreSkip, rate: opusRate, length: opusLength, warmUp: max(opusWarmUp, min(t.seekPreRoll, opusIdeal)), ideal: opusIdeal}
+		s = sound{cut: cutPreSkip, rate: opusRate, length: opusLength, grid: opusGrid, warmUp: max(opusWarmUp, min(t.seekPreRoll, opusIdeal)), ideal: opusIdeal}
 	case id == "A_VORBIS":
 		if v, ok := parseVorbis(t.private); ok {
-			s = sound{cut: cutPadding, rate: v.rate, length: v.length, silentFirst: true}
+			s = sound{cut: cutPadding, rate: v.rate, length: v.length, grid: v.grid(), silentFirst: true}
 			s.warmUp = 2 * int64(v.long) * 1e9 / v.rate
 			s.ideal = s.warmUp
 		}
@@ -82,14 +84,17 @@ func (t *track) soundOf() sound {
 		// The bit reservoir reaches back 511 bytes: at 32 kbit/s that is five
 		// frames, and the filter bank remembers one more.
 		s.cut, s.length, s.warmUp, s.ideal = cutPadding, mpegLength, 7*1152*1e9/s.rate, 10*1152*1e9/s.rate
+		if s.grid = 1152; s.rate < 32000 { // MPEG-2
+			s.grid = 576
+		}
 	case id == "A_MPEG/L2":
-		s.cut, s.length, s.warmUp, s.ideal = cutPadding, mpegLength, 1152*1e9/s.rate, 1152*1e9/s.rate
+		s.cut, s.length, s.grid, s.warmUp, s.ideal = cutPadding, mpegLength, 1152, 1152*1e9/s.rate, 1152*1e9/s.rate
 	case id == "A_FLAC":
-		s.cut, s.length = cutPadding, t.flacLength()
+		s.cut = cutPadding
+		s.length, s.grid = t.flacLength()
 	case id == "A_ALAC" && len(t.private) >= 4:
 		if n := int64(uintOf(t.private[:4])); n > 0 && n <= 1<<16 {
-			s.cut = cutPadding
-			s.length = func(_, _ []byte) int64 { return n }
+			fixed(n)
 		}
 	case id == "A_PCM/INT/LIT" || id == "A_PCM/INT/BIG" || id == "A_PCM/FLOAT/IEEE":
 		if align := t.Channels * t.bitDepth / 8; align > 0 && t.bitDepth%8 == 0 {
@@ -97,7 +102,7 @@ func (t *track) soundOf() sound {
 			s.length = func(_, f []byte) int64 { return int64(len(f) / align) }
 		}
 	case id == "A_AC3" || strings.HasPrefix(id, "A_AC3/"):
-		s.length, s.fixed = func(_, _ []byte) int64 { return 1536 }, 1536
+		s.length, s.grid = func(_, _ []byte) int64 { return 1536 }, 1536
 	case id == "A_EAC3":
 		s.length = eac3Length
 	}
@@ -161,15 +166,15 @@ func mpegLength(_, f []byte) int64 {
 	return 1152
 }
 
-// flacLength reads block sizes: of STREAMINFO where all are the same, else of
-// each frame's header (RFC 9639 sections 8.2 and 9.1.1).
-func (t *track) flacLength() func(prev, f []byte) int64 {
+// flacLength reads block sizes: of STREAMINFO where all are the same, which is
+// the grid then, else of each frame's header (RFC 9639 sections 8.2 and 9.1.1).
+func (t *track) flacLength() (length func(prev, f []byte) int64, grid int64) {
 	if p := t.private; len(p) >= 12 && string(p[:4]) == "fLaC" {
 		if least, most := uintOf(p[8:10]), uintOf(p[10:12]); least == most && least > 0 {
-			return func(_, f []byte) int64 { return flacFrame(f, int64(least)) }
+			return func(_, f []byte) int64 { return flacFrame(f, int64(least)) }, int64(least)
 		}
 	}
-	return func(_, f []byte) int64 { return flacFrame(f, 0) }
+	return func(_, f []byte) int64 { return flacFrame(f, 0) }, 0
 }
 
 // flacFrame returns the block size that a frame's header states.

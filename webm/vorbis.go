@@ -79,6 +79,14 @@ func (v *vorbis) size(packet []byte) int {
 	return v.short
 }
 
+// grid is what the lengths of all packets are multiples of, in samples.
+func (v *vorbis) grid() int64 {
+	if v.short == v.long {
+		return int64(v.short) / 2
+	}
+	return int64(v.short) / 4
+}
+
 // length returns how many samples a packet presents: a quarter of its block
 // and a quarter of the one before.
 func (v *vorbis) length(prev, packet []byte) int64 {
