@@ -5,13 +5,19 @@ import (
 	"crypto/sha256"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
 // pictures is a video track of 100 samples of 100 ms, a sync sample every 10,
@@ -112,6 +118,35 @@ func TestLayouts(t *testing.T) {
 			}
 			checkTimeline(t, plain, clip, 6.55, 8.03)
 		})
+	}
+}
+
+// TestNegativeOffsets cuts pictures whose composition offsets are below 0:
+// ffprobe gives the clip's pictures the times that the written rule gives them.
+func TestNegativeOffsets(t *testing.T) {
+	tools.Need(t, "ffprobe")
+	track := reordered()
+	for i := range track.offsets {
+		track.offsets[i] -= 150
+	}
+	track.edits = []testEdit{{duration: 6000, mediaTime: 0}}
+	data := (&testFile{tracks: []*testTrack{track}}).build()
+	for _, a := range []float64{0, 2.25, 3} {
+		_, clip := cutBuilt(t, data, a, a+1.6)
+		path := filepath.Join(t.TempDir(), "clip.mp4")
+		if err := os.WriteFile(path, clip, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var got, want []float64
+		for _, p := range oracle.Packets(t, path) {
+			got = append(got, p.Time)
+		}
+		for _, s := range isoTracks(t, clip)[0].samples {
+			want = append(want, s.time)
+		}
+		if !cmp.Equal(got, want, cmpopts.EquateApprox(0, 1e-3)) {
+			t.Errorf("from %g s on ffprobe has pictures at %.3f, want %.3f", a, got, want)
+		}
 	}
 }
 

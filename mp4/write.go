@@ -316,7 +316,7 @@ func (c *clip) mediaTime(cut *cut, p piece) int64 {
 		return max(0, p.from+cut.delta())
 	}
 	first := p.samples.from
-	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimStart
+	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimStart + cut.lift()
 }
 
 // writeEdits writes an edts.

@@ -3,6 +3,7 @@ package mp4
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -22,7 +23,7 @@ func (c *clip) writeTables(w *builder, i int, stbl box, wide bool, start int64) 
 			case "stsd", "stts", "ctts", "stss", "stsz", "stz2", "stsc", "stco", "co64", "sdtp",
 				"stps", "stsh", "padb", "stdp", "subs", "sgpd", "sbgp", "csgp", "saiz", "saio", "senc": // written above
 			case "cslg":
-				if cut.refine == 1 {
+				if cut.refine == 1 && (c.fragmented || cut.lift() == 0) {
 					w.raw(b.raw)
 				}
 			case "uuid":
@@ -118,13 +119,37 @@ func (c *cut) writeDurations(w *builder) {
 	writeRuns(w, "stts", 0, runs)
 }
 
+// writeOffsets writes the composition offsets, raised so that none is negative
+// where that is possible.
 func (c *cut) writeOffsets(w *builder) {
 	runs := c.runs(c.track.tables.offsets)
+	lift := c.lift()
 	version := uint8(0)
-	if slices.ContainsFunc(runs, func(r run) bool { return r.value < 0 }) {
-		version = 1
+	for i := range runs {
+		if runs[i].value += lift; runs[i].value < 0 {
+			version = 1
+		}
 	}
 	writeRuns(w, "ctts", version, runs)
+}
+
+// lift is by how much the composition offsets of a progressive clip are greater
+// than the source's, in the cut's timescale. The edit list takes it back: negative
+// offsets alone would say the same, but demuxers read an edit list with those in
+// different ways.
+func (c *cut) lift() int64 {
+	offsets := c.track.tables.ctts
+	if offsets == nil || offsets.min >= 0 {
+		return 0
+	}
+	least, most := int64(0), int64(0)
+	for _, r := range c.runs(c.track.tables.offsets) {
+		least, most = min(least, r.value), max(most, r.value)
+	}
+	if most-least > math.MaxInt32 {
+		return 0
+	}
+	return -least
 }
 
 // writeSync writes the numbers of the sync samples.
