@@ -135,6 +135,8 @@ func TestSegments(t *testing.T) {
 	}{
 		{"byte ranges with and without offset", head + "#EXTINF:1,\n#EXT-X-BYTERANGE:10@5\na\n#EXTINF:1,\n#EXT-X-BYTERANGE:7\na\n#EXTINF:1\n#EXT-X-BYTERANGE:3\nb\n#EXTINF:1\n#EXT-X-BYTERANGE:3@\nb\n",
 			[]want{{"a", time.Second, seek.Range{Offset: 5, Length: 10}, false, false, 0, 0}, {"a", time.Second, seek.Range{Offset: 15, Length: 7}, false, false, 1, 0}, {"b", time.Second, whole, true, false, 2, 0}, {"b", time.Second, whole, true, false, 3, 0}}},
+		{"a first range without offset", head + "#EXTINF:1,\n#EXT-X-BYTERANGE:10\na\n#EXTINF:1,\n#EXT-X-BYTERANGE:7\na\n",
+			[]want{{"a", time.Second, seek.Range{Length: 10}, false, false, 0, 0}, {"a", time.Second, seek.Range{Offset: 10, Length: 7}, false, false, 1, 0}}},
 		{"a whole resource between ranges", head + "#EXTINF:1,\n#EXT-X-BYTERANGE:10@5\na\n#EXTINF:1,\na\n#EXTINF:1\n#EXT-X-BYTERANGE:3\na\n",
 			[]want{{"a", time.Second, seek.Range{Offset: 5, Length: 10}, false, false, 0, 0}, {"a", time.Second, whole, false, false, 1, 0}, {"a", time.Second, whole, true, false, 2, 0}}},
 		{"BOM, CRLF, blank lines, unknown tags, comments", "\ufeff#EXTM3U\r\n\r\n#EXT-X-TARGETDURATION:4\r\n#EXT-FOO:bar\r\n# hello\r\n#EXTINF:2.5,a title, with a comma\r\n\r\nx y.ts\r\n",

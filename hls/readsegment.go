@@ -191,6 +191,8 @@ func (r *reader) place(s *segment) {
 	case b.length < 0:
 		s.problem = "its EXT-X-BYTERANGE cannot be read"
 		return
+	case b.offset < 0 && len(r.m.segments) == 0 && r.m.skipped == 0: // against the rules, but it can mean nothing else
+		b.offset = 0
 	case b.offset < 0 && (lastEnd < 0 || lastURI != s.uri):
 		s.problem = "its EXT-X-BYTERANGE has no offset, and the segment before is no range of the same resource"
 		return
