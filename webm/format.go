@@ -21,9 +21,15 @@ var _ formats.Format = Format{}
 // Name returns "webm".
 func (Format) Name() string { return "webm" }
 
-// Detect looks for an EBML header. What it does not tell, the Open finds out.
+// Detect looks for an EBML header, or for what a segment of a stream begins with.
+// What that does not tell, the Open finds out.
 func (Format) Detect(head []byte, _ seek.Info) bool {
-	return bytes.HasPrefix(head, []byte{0x1A, 0x45, 0xDF, 0xA3})
+	for _, id := range []uint32{idEBML, idCluster, idCues} {
+		if bytes.HasPrefix(head, appendID(nil, id)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Open reads the header, the tracks and the index, wherever they are.

@@ -20,6 +20,8 @@ func parseDocHeader(b []byte) (h docHeader, end int64, err error) {
 	h = docHeader{lengths: defaultLengths, docType: "matroska", version: 1, readVersion: 1}
 	e, err := h.parse(b, 0)
 	switch {
+	case err == nil && (e.id == idCluster || e.id == idCues):
+		return h, 0, unsupported(e.String(), 0, "a segment of a stream without its header", "join the initialization segment and its segments to one file")
 	case err != nil || e.id != idEBML:
 		return h, 0, damaged("EBML", 0, "it does not begin with an EBML header")
 	case e.size == unknownSize || e.end() > int64(len(b)):

@@ -85,6 +85,8 @@ func TestHostile(t *testing.T) {
 		{"10,000 seek entries", head(el(0x114D9B74, bytes.Repeat(seekTo(0x1C53BB6B, 5), 1000)), anInfo, aTracks, cluster), nil, ""},
 		{"unknown size of a TrackEntry", head(anInfo, el(0x1654AE6B, append(id(0xAE), 0xFF), num(0xD7, 1)), cluster), nil, ""},
 		{"600,000 blocks", head(anInfo, aTracks, el(0x1F43B675, num(0xE7, 0), bytes.Repeat(aBlock(2, 0x80), 600_000))), seek.ErrLimit, "Cluster"},
+		{"a media segment alone", cluster, formats.ErrUnsupported, "Cluster"},
+		{"an index segment alone", el(0x1C53BB6B), formats.ErrUnsupported, "Cues"},
 		{"zeros", make([]byte, 4096), formats.ErrDamaged, "EBML"},
 	}
 	for _, tt := range tests {

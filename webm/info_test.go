@@ -7,6 +7,8 @@ import (
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/seek"
+	"github.com/mediafrag/mediafrag/webm"
 )
 
 // infoFile is a header with the given Tracks and Chapters and one cluster.
@@ -157,6 +159,15 @@ func TestMediaTypes(t *testing.T) {
 		_, clip := o.clip(t, seconds(0, 1))
 		if !strings.Contains(string(clip[:60]), tt.docType) {
 			t.Errorf("a clip of %s has another DocType", tt.docType)
+		}
+	}
+}
+
+// TestDetect: files, and segments that are none.
+func TestDetect(t *testing.T) {
+	for begin, want := range map[string]bool{"\x1A\x45\xDF\xA3": true, "\x1F\x43\xB6\x75": true, "\x1C\x53\xBB\x6B": true, "\x1A\x45\xDF": false, "OggS": false, "": false} {
+		if got := (webm.Format{}).Detect([]byte(begin), seek.Info{}); got != want {
+			t.Errorf("%x: %v", begin, got)
 		}
 	}
 }
