@@ -44,6 +44,7 @@ var (
 	picture25 = []string{"-f", "lavfi", "-i", "testsrc2=s=192x108:r=25:d=12"}
 	tone441   = sweep("44100")
 	tone48    = sweep("48000")
+	noise     = []string{"-f", "lavfi", "-i", "anoisesrc=amplitude=0.3:sample_rate=48000:duration=12:seed=3"}
 	vp8       = []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "200k", "-g", "50"}
 	vp8alt    = []string{"-c:v", "libvpx", "-deadline", "good", "-cpu-used", "5", "-b:v", "200k", "-g", "60", "-auto-alt-ref", "1", "-lag-in-frames", "16"}
 	vp9       = []string{"-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "5", "-b:v", "200k", "-g", "50", "-auto-alt-ref", "1", "-lag-in-frames", "16"}
@@ -74,6 +75,7 @@ var files = []made{
 	{name: "merged-vp9-opus", from: "vp9-opus.webm", full: true, merge: s("--webm"), sound: opus, trait: interval{6.6, 8}},
 	{name: "merged-groups", ext: "mkv", from: "h264-aac.mkv", full: true, merge: s("--engage", "no_simpleblocks", "--cluster-length", "700ms"), trait: interval{5.5, 8}},
 	{name: "opus-only", args: args(tone48, opusCodec), sound: opus, trait: interval{4.2345, 6}},
+	{name: "opus-speech", args: args(noise, s("-c:a", "libopus", "-b:a", "24k", "-application", "voip", "-frame_duration", "60")), sound: opus, trait: interval{3.7, 4.1}},
 	{name: "vorbis-only", full: true, args: args(tone441, vorbis), trait: interval{4.2345, 6}},
 	{name: "mp3-laced", ext: "mka", merge: s(), args: args(tone441, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{4.2, 6}},
 	{name: "flac-only", ext: "mka", full: true, args: args(tone441, s("-c:a", "flac")), trait: interval{4.2345, 6}},

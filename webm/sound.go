@@ -43,7 +43,7 @@ const (
 	// ten seconds equal to the bit. WebM gets opusBrief, for Chromium waits as
 	// long as the pre-skip before it plays.
 	opusWarmUp = 80e6
-	opusBrief  = 160e6
+	opusBrief  = 240e6
 	opusIdeal  = 1000e6
 	// maxPreSkip is the most that OpusHead can state (16 bits).
 	maxPreSkip = 65535

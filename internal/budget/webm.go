@@ -20,5 +20,5 @@ const (
 	JitterWebM = 0.025
 	// OpusResidual is the most that Opus may differ from the original's within
 	// the interval, in dB: its decoder converges over what leads in.
-	OpusResidual = -37
+	OpusResidual = -40
 )
