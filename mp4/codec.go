@@ -2,6 +2,7 @@ package mp4
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"mime"
 	"strings"
@@ -72,8 +73,8 @@ func (e *sampleEntry) readAudioConfig(config []byte) {
 	}
 	e.codec = fmt.Sprintf("%s.40.%d", e.format, c.Object)
 	e.sbr = c.SBR
-	if c.SBR && c.OutputRate > 0 {
-		e.rate = c.OutputRate
+	if rate := cmp.Or(c.OutputRate, c.Rate); rate > 0 && (c.SBR || e.rate == 0) { // the entry's field ends at 65,535 Hz
+		e.rate = rate
 	}
 	if c.Channels > 0 {
 		e.channels = c.Channels

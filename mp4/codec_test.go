@@ -11,8 +11,11 @@ func visual(typ string, boxes ...[]byte) []byte {
 	return mkbox(typ, append([][]byte{make([]byte, 6), {0, 1}, make([]byte, 16), {0, 160, 0, 90}, make([]byte, 50)}, boxes...)...)
 }
 
-func audio(typ string, boxes ...[]byte) []byte {
-	fields := [][]byte{make([]byte, 6), {0, 1}, make([]byte, 8), {0, 2, 0, 16, 0, 0, 0, 0}, u32(48000 << 16)}
+func audio(typ string, boxes ...[]byte) []byte { return audioAt(48000<<16, typ, boxes...) }
+
+// audioAt is audio with the field of the rate.
+func audioAt(rate uint32, typ string, boxes ...[]byte) []byte {
+	fields := [][]byte{make([]byte, 6), {0, 1}, make([]byte, 8), {0, 2, 0, 16, 0, 0, 0, 0}, u32(rate)}
 	return mkbox(typ, append(fields, boxes...)...)
 }
 
@@ -66,6 +69,11 @@ func TestCodecStrings(t *testing.T) {
 		{"soun", audio("mp4a", esds(0x40, 0xf9, 0x4a, 0x42, 0)), "mp4a.40.42", 2, 48000},
 		{"soun", audio("mp4a", esds(0x6b)), "mp4a.6b", 2, 48000},
 		{"soun", audio("Opus", mkbox("dOps", []byte{0, 6, 1, 56, 0, 0, 187, 128, 0, 0, 1})), "Opus", 6, 48000},
+		{"soun", audioAt(0, "Opus", mkbox("dOps", []byte{0, 1, 1, 56, 0, 0, 62, 128, 0, 0, 0})), "Opus", 1, 48000},
+		{"soun", audioAt(0, "mp4a", esds(0x40, 0x10, 0x10)), "mp4a.40.2", 2, 96000},
+		{"soun", audioAt(1000<<16, "samr"), "samr", 1, 8000},
+		{"soun", audioAt(1000<<16, "sawb"), "sawb", 1, 16000},
+		{"soun", audioAt(192000, "mlpa"), "mlpa", 2, 192000},
 		{"soun", audio("fLaC", mkbox("dfLa", u32(0), []byte{0x80, 0, 0, 34}, make([]byte, 10), []byte{0x17, 0x70, 0x0b, 0x70}, make([]byte, 20))), "fLaC", 6, 96000},
 		{"soun", audio("ac-3", mkbox("dac3", []byte{0x10, 0x3d, 0xe0})), "ac-3", 6, 48000},
 		{"soun", audio("ec-3", mkbox("dec3", []byte{0x0e, 0x00, 0x20, 0x0f, 0x02, 0x02})), "ec-3", 8, 48000},

@@ -94,11 +94,30 @@ func readSampleEntry(stsd box, kind formats.Kind) (sampleEntry, error) {
 				skip += soundV2More
 				e.channels, e.rate = int(be.Uint32(p[40:])), soundRate(be.Uint64(p[32:]))
 			}
+			e.fixSound(p)
 		}
 		e.readExtensions(entry, skip)
 		return e, nil
 	}
 	return sampleEntry{}, nil
+}
+
+// opusRate is that of all decoded Opus, in Hz; a sample entry may state that of
+// what was encoded.
+const opusRate = 48_000
+
+// fixSound corrects what the fields of a sample entry mean otherwise for some
+// codings: AMR has one channel and one rate (3GPP TS 26.244 section 6.5), and
+// the rate of MLP takes all 32 bits (Dolby TrueHD in ISO media, section 3.2).
+func (e *sampleEntry) fixSound(fields []byte) {
+	switch e.format {
+	case "samr":
+		e.channels, e.rate = 1, 8_000
+	case "sawb":
+		e.channels, e.rate = 1, 16_000
+	case "mlpa":
+		e.rate = int(be.Uint32(fields[24:]))
+	}
 }
 
 // readExtensions reads the boxes of a sample entry that tell the codec string
@@ -167,7 +186,7 @@ func (e *sampleEntry) readExtension(typ string, c box) {
 		}
 	case "dOps":
 		if len(p) >= 10 {
-			e.channels = int(p[1])
+			e.channels, e.rate = int(p[1]), opusRate
 		}
 	case "dfLa":
 		e.readFLAC(p)
