@@ -30,6 +30,14 @@ func fill(id uint32, n int) func(*written) []byte {
 	}
 }
 
+// leading is a point that leads to where the i-th does, once places are known.
+func leading(p []point, time int64, i int) []point {
+	if i >= len(p) {
+		return nil
+	}
+	return []point{{time, p[i].cluster, -1, 1}}
+}
+
 // layouts are the places in which everything may stand.
 var layouts = []layout{
 	{name: "cues at the end", film: film{}, trips: budget.TripsWebM},
@@ -79,6 +87,12 @@ var layouts = []layout{
 	{name: "a lying point", film: film{cues: func(p []point) []point {
 		return append(p, point{8500, 31_000, -1, 1})
 	}}, trips: budget.TripsWebMSearch, waste: 1 << 20},
+	{name: "a point that leads far too much in front", film: film{bytes: 15_000, cues: func(p []point) []point {
+		return append(p, leading(p, 8500, 1)...)
+	}}, trips: budget.TripsWebMSearch, waste: 2 << 20},
+	{name: "a point that leads far behind", film: film{bytes: 15_000, cues: func(p []point) []point {
+		return append(p, leading(p, 8500, 15)...)
+	}}, trips: budget.TripsWebMSearch, waste: 2 << 20},
 	{name: "all points lie", film: film{cues: func(p []point) []point {
 		for i := range p {
 			p[i].cluster += 777
