@@ -255,6 +255,11 @@ func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
 	if err := m.listAttachments(ctx, &i); err != nil {
 		return i, err
 	}
+	second, err := m.secondSegment(ctx)
+	if err != nil {
+		return i, err
+	}
+	i.Warnings = append(i.Warnings, second...)
 	if i.Timed || m.first.id == 0 {
 		return i, nil
 	}

@@ -3,12 +3,14 @@ package webm_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/seek"
@@ -118,6 +120,30 @@ func TestLayouts(t *testing.T) {
 			_, data := mustOpen(t, w.data).clip(t, seconds(0.5, 1.813)) // from the first keyframe on
 			w.compare(t, readBack(t, data), 500, 1813)
 		})
+	}
+}
+
+// TestSecondSegment: of files that were put one behind the other the first is
+// read, and a warning says where the second is.
+func TestSecondSegment(t *testing.T) {
+	second := film{seconds: 2}.write().data
+	w := film{seconds: 20, after: second, index: "front"}.write()
+	o := openSlow(t, w.data)
+	want := fmt.Sprintf("another Segment follows at byte %d", len(w.data)-len(second))
+	plan, data := o.clip(t, seconds(9.013, 13.513))
+	w.compare(t, readBack(t, data), 9013, 13513)
+	if n := len(plan.Warnings); n != 1 || !strings.HasPrefix(plan.Warnings[0].Reason, want) {
+		t.Errorf("warnings %v, want %q", plan.Warnings, want)
+	}
+	if got := o.totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
+		t.Errorf("%d round trips, want %d", got, budget.TripsWebM)
+	}
+	info, err := o.Inspect(t.Context())
+	if n := len(info.Warnings); err != nil || n != 1 || !strings.HasPrefix(info.Warnings[0].Reason, want) || !info.Duration.Equal(fragment.Seconds(20)) {
+		t.Errorf("%v s, warnings %v, %v", info.Duration, info.Warnings, err)
+	}
+	if plan, _ := mustOpen(t, film{seconds: 4, after: []byte("garbage!")}.write().data).clip(t, seconds(1, 2)); len(plan.Warnings) != 0 {
+		t.Errorf("warnings of garbage: %v", plan.Warnings)
 	}
 }
 

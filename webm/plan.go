@@ -123,10 +123,16 @@ func (p *planner) gatherAll(ctx context.Context) error {
 		p.attached, err = p.attachments(within)
 		return err
 	})
+	var second []fragment.Warning
+	g.Go(func() (err error) {
+		second, err = p.m.secondSegment(within)
+		return err
+	})
 	g.Go(func() error { return p.gather(within) })
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	p.warnings = append(p.warnings, second...)
 	if p.sel.Attachments && p.attached.id == 0 {
 		p.warn("the file has no attachments, or does not say where")
 	}
