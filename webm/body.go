@@ -277,8 +277,13 @@ func (p *planner) limits(t *track) (from, to int64) {
 			return c.from, c.to
 		}
 	}
+	if t.kind == typeVideo && t != p.main {
+		from = p.fromKey(t)
+	} else if p.opening != p.key {
+		from = p.key.offset
+	}
 	if p.b == maxOffset {
-		return 0, 0
+		return from, 0
 	}
 	for _, b := range p.end.blocks { // behind the last that is needed
 		if b.track == t.number && p.time(b.ts, t) < p.b {
@@ -288,7 +293,7 @@ func (p *planner) limits(t *track) (from, to int64) {
 	if to == 0 {
 		to = max(p.end.from, 1)
 	}
-	return 0, to
+	return from, to
 }
 
 func (b *clipBody) add(q seek.Part) {

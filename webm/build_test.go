@@ -67,6 +67,7 @@ type film struct {
 	start                    int64 // ms
 	soundless, pictureless   bool
 	extra                    func(cluster int) []byte // at the beginning of each
+	second                   int                      // pictures between keyframes of a second track of them, which begin amid those of the first; 0: none
 	bitmap                   []byte                   // a VobSub subtitle at 6 s, for 3 s
 
 	front func(f *written) []byte // after Tracks
@@ -328,6 +329,9 @@ func (w *written) tracks() []byte {
 		b = append(b, el(0xAE, num(0xD7, 2), num(0x73C5, 12), num(0x83, 2), el(0x86, []byte("A_OPUS")), el(0x63A2, head),
 			num(0x56BB, 80e6), el(0x536E, []byte("Sound")), el(0xE1, float(0xB5, 48000), num(0x9F, 1)))...)
 	}
+	if w.second > 0 {
+		b = append(b, el(0xAE, num(0xD7, 3), num(0x73C5, 14), num(0x83, 1), el(0x86, []byte("V_VP8")), el(0xE0, num(0xB0, 160), num(0xBA, 120)))...)
+	}
 	if w.bitmap != nil {
 		b = append(b, el(0xAE, num(0xD7, 3), num(0x73C5, 13), num(0x83, 17), el(0x86, []byte("S_VOBSUB")), el(0x63A2, []byte("size: 320x240\n")))...)
 	}
@@ -388,6 +392,15 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 			}
 			if f.pictureless {
 				continue
+			}
+			if f.second > 0 {
+				b := content('w', i, 100)
+				key := i%f.second == f.second/2 || i == 0
+				b[0] &^= 1
+				if !key {
+					b[0] |= 1
+				}
+				body = append(body, f.block(3, shot{f.start + int64(i)*40, key, b}, base)...)
 			}
 			p := w.pictures[i]
 			if p.key && key < 0 {

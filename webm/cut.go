@@ -30,8 +30,8 @@ type soundCut struct {
 func (p *planner) cut() error {
 	p.first = p.zero
 	p.startOff = maxOffset
-	if p.key != nil {
-		p.startOff = p.key.offset
+	if p.opening != nil {
+		p.startOff = p.opening.offset
 	}
 	heads := map[*track][]piece{}
 	for _, t := range p.tracks {

@@ -14,10 +14,10 @@ func (p *planner) before(t *track, begin int64) int64 {
 // far is how far in front in the file sound is fetched that is not needed for
 // decoding right.
 func (p *planner) far() int64 {
-	if p.key == nil {
+	if p.opening == nil {
 		return 0
 	}
-	return p.key.offset - maxIdeal
+	return p.opening.offset - maxIdeal
 }
 
 // headPieces returns the frames of a sound track around zero.

@@ -74,11 +74,13 @@ type planner struct {
 	searched bool
 	middle   []int64 // clusters between that were seen, where ranges may be divided
 
-	key      *block // the keyframe that the clip begins with, nil without
-	zero     int64  // ns: what the clip begins with
-	startOff int64  // the first byte of the original that stays in place
-	endOff   int64  // behind the last
-	lead     int64  // ns that sound leads in before zero without CodecDelay
+	key      *block            // the main track's keyframe that the clip begins with, nil without
+	keys     map[*track]*block // those of all tracks of pictures
+	opening  *block            // the one of them that is first in the file
+	zero     int64             // ns: what the clip begins with
+	startOff int64             // the first byte of the original that stays in place
+	endOff   int64             // behind the last
+	lead     int64             // ns that sound leads in before zero without CodecDelay
 	sounds   []*soundCut
 	shown    []frame // subtitles that are shown already when it begins
 	tags     []byte  // the body of the clip's Tags

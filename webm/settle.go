@@ -3,6 +3,7 @@ package webm
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -89,15 +90,68 @@ func (p *planner) wantStart(round int) (lo, hi int64, ok bool) {
 		hi = p.ahead(r, p.a, round)
 	case !found:
 		return lo, hi, false
-	case !r.over() && p.searched && !p.seenTo(p.a):
+	case !r.over() && (p.searched || p.manyPictures()) && !p.seenTo(p.a):
 		hi = p.ahead(r, p.a+interleave, round)
 	case !p.startSettled():
 		hi = p.ahead(r, max(p.zero, p.a)+interleave, round)
+	}
+	if found {
+		lo = min(lo, p.wantOthers(lo, round))
 	}
 	if found && !p.earlyEnough() {
 		lo = max(p.m.first.offset, lo-minEdge<<min(round, 8))
 	}
 	return lo, hi, true
+}
+
+// manyPictures reports whether there is more than one track of pictures, of whose
+// keyframes the main one's index says nothing.
+func (p *planner) manyPictures() bool {
+	return slices.ContainsFunc(p.tracks, func(t *track) bool { return t.kind == typeVideo && t != p.main })
+}
+
+// wantOthers returns from where on the region should be read so that each
+// further track of pictures has a keyframe of its own at or before a: where its
+// points of the index say, else some way back. One that is too far away is not
+// worth it.
+func (p *planner) wantOthers(lo int64, round int) int64 {
+	want := lo
+	for _, t := range p.tracks {
+		if t.kind != typeVideo || p.keys[t] != nil || !p.begins(t) {
+			continue
+		}
+		at := int64(-1)
+		for _, c := range p.m.cues {
+			if c.track == t.number && p.time(c.time, t) <= p.a {
+				at = c.cluster
+			}
+		}
+		switch {
+		case at >= 0 && lo-at <= maxBack:
+			want = min(want, at)
+		case at < 0 && round < 2:
+			want = min(want, max(p.m.first.offset, lo-p.backBy(round)))
+		}
+	}
+	return want
+}
+
+// begins reports whether a picture of a track at or before a was seen.
+func (p *planner) begins(t *track) bool {
+	return slices.ContainsFunc(p.start.blocks, func(b block) bool { return b.track == t.number && p.time(b.ts, t) <= p.a })
+}
+
+// fromKey is the offset from which on a track of pictures can be decoded.
+func (p *planner) fromKey(t *track) int64 {
+	if b := p.keys[t]; b != nil {
+		return b.offset
+	}
+	for i := range p.start.blocks {
+		if b := &p.start.blocks[i]; b.track == t.number && t.isKey(b) {
+			return b.offset
+		}
+	}
+	return 0
 }
 
 // over reports whether a region cannot be read on.
@@ -160,7 +214,8 @@ func (p *planner) seenTo(ns int64) bool {
 // findKey finds what the clip begins with: the last keyframe at or before a
 // that is at hand.
 func (p *planner) findKey() bool {
-	p.key, p.zero = nil, p.a
+	p.key, p.zero, p.opening = nil, p.a, nil
+	p.keys = map[*track]*block{}
 	if p.start.stretch == nil || len(p.start.clusters) == 0 {
 		return false
 	}
@@ -171,12 +226,24 @@ func (p *planner) findKey() bool {
 	pictures := false
 	for i := range p.start.blocks {
 		b := &p.start.blocks[i]
-		if b.track != p.main.number {
+		t := p.has(b.track)
+		if t == nil || t.kind != typeVideo {
 			continue
 		}
-		pictures = true
-		if t := p.time(b.ts, p.main); t <= p.a && p.main.isKey(b) {
-			p.key, p.zero = b, t
+		pictures = pictures || t == p.main
+		if at := p.time(b.ts, t); at <= p.a && t.isKey(b) {
+			p.keys[t] = b
+		}
+	}
+	p.key = p.keys[p.main]
+	p.opening = p.key
+	if p.key != nil {
+		p.zero = p.time(p.key.ts, p.main)
+		for t, b := range p.keys {
+			p.zero = min(p.zero, p.time(b.ts, t))
+			if b.offset < p.opening.offset {
+				p.opening = b
+			}
 		}
 	}
 	// Before the first picture there may be sound.
