@@ -33,6 +33,7 @@ type cut struct {
 	pieces map[int]*piece
 	infos  map[string]*seek.Info
 	plans  map[*initSection]*piece
+	looked map[string]bool // resources of which a part is checked
 }
 
 // piece is a segment or an initialization section that was read.
@@ -68,7 +69,7 @@ func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
 
 // cutOf returns a cut of a playlist with nothing selected.
 func (m *Medium) cutOf(s *stream, list *playlist, i fragment.Interval) *cut {
-	return &cut{m: m, s: s, list: list.media, base: list, interval: i, pieces: map[int]*piece{}, infos: map[string]*seek.Info{}, plans: map[*initSection]*piece{}}
+	return &cut{m: m, s: s, list: list.media, base: list, interval: i, pieces: map[int]*piece{}, infos: map[string]*seek.Info{}, plans: map[*initSection]*piece{}, looked: map[string]bool{}}
 }
 
 // bounds are those of a segment on the timeline.
@@ -460,13 +461,26 @@ func (c *cut) part(i int, r Rewriter) (seek.Part, error) {
 		if read == nil {
 			p.Size = -1 // of the padding nothing is known
 		}
-	} else if p.Size >= 0 {
+	} else if p.Size >= 0 && c.checked(name) {
 		r.Container = "" // a range is asked for as it stands, together with its neighbours
 	}
 	if r != (Rewriter{}) {
 		p.Rewrite = r
 	}
 	return p, nil
+}
+
+// checked reports whether a resource has been looked at, or is by the part that
+// this is asked for before: one of its ranges tells for all.
+func (c *cut) checked(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.looked[name]
+	for _, p := range c.pieces {
+		known = known || p.name == name
+	}
+	c.looked[name] = true
+	return known
 }
 
 // initPart returns the part that is an initialization section.

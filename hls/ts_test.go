@@ -290,6 +290,46 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
+// TestRangesOfSeveralFiles: each file of which ranges are taken is looked at, also
+// one that lies between those of the interval's ends; of one that is good the
+// ranges come together.
+func TestRangesOfSeveralFiles(t *testing.T) {
+	dir := tsPresentation(t)
+	files := [][]byte{nil, nil, nil}
+	text := head
+	for i := range 9 {
+		b := readFile(t, dir, fmt.Sprintf("s%03d.ts", i))
+		text += fmt.Sprintf("#EXTINF:4,\n#EXT-X-BYTERANGE:%d@%d\nf%d.ts\n", len(b), len(files[i/3]), i/3)
+		files[i/3] = append(files[i/3], b...)
+	}
+	for _, bad := range []int{-1, 1} {
+		o := newOrigin()
+		for i, b := range files {
+			if i == bad {
+				b = bytes.Repeat([]byte("<html>sorry</html>"), len(b)/18+1)[:len(b)]
+			}
+			o.put(fmt.Sprintf("https://host.test/f%d.ts", i), b)
+		}
+		o.put("https://host.test/l.m3u8", []byte(text+"#EXT-X-ENDLIST\n"))
+		m := o.mustOpen(t, "https://host.test/l.m3u8", formats.Env{})
+		p := mustPlan(t, m, between(5, 31))
+		r := seek.NewReader(t.Context(), p.Parts, m, 4)
+		var b bytes.Buffer
+		_, err := r.WriteTo(&b)
+		r.Close()
+		if bad < 0 {
+			if err != nil || !bytes.Contains(b.Bytes(), files[1]) {
+				t.Errorf("%d bytes, %v", b.Len(), err)
+			}
+			if n := len(o.files()); n > 7 {
+				t.Errorf("%d requests: ranges that lie side by side do not come together: %v", n, o.files())
+			}
+			continue
+		}
+		isError(t, err, formats.ErrDamaged)
+	}
+}
+
 func TestPastEnd(t *testing.T) {
 	o := newOrigin()
 	o.put("https://host.test/a.m3u8", []byte(head+"#EXTINF:4\na\n#EXT-X-ENDLIST\n"))
