@@ -6,6 +6,7 @@ import "github.com/mediafrag/mediafrag/formats"
 // the sample comes out as it would have in the middle of the stream.
 const (
 	aacPreroll    = 2   // frames: overlap, and one whose own overlap is missing
+	sbrPreroll    = 1.0 // seconds, for HE-AAC: high bands are there from the next header on, of which there are a few a second
 	transformRoll = 2   // frames, for AC-3 and other transform codecs
 	speechPreroll = 0.5 // seconds, for AMR: its filters forget slowly
 	opusPreroll   = 1.0 // seconds: bit-exact from there for CELT; 80 ms is the least
@@ -23,10 +24,12 @@ func (t *track) prerollFrom(first int64) int64 {
 	if t.kind != formats.Audio {
 		return first
 	}
-	frames := int64(0)
+	frames, roll := int64(0), t.tables.rollBack()
 	switch t.entry.codecFamily() {
 	case familyAAC:
-		frames = aacPreroll
+		if frames = aacPreroll; t.entry.sbr && roll == 0 { // else the file says it
+			return min(first-frames, t.back(first, sbrPreroll))
+		}
 	case familyTransform:
 		frames = transformRoll
 	case familyOpus:
@@ -37,7 +40,7 @@ func (t *track) prerollFrom(first int64) int64 {
 		return t.behindReservoir(first)
 	case familyExact:
 	}
-	return first - max(frames, t.tables.rollBack())
+	return first - max(frames, roll)
 }
 
 // back returns the last sample at least so many seconds before first, -1 where
