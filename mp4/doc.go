@@ -10,7 +10,7 @@
 //	             codec.go and info.go what is said about them
 //	tables.go    answers questions about samples from the raw sample tables
 //	             (runs.go, chunks.go, groups.go and grouping.go, extras.go,
-//	             encrypted.go)
+//	             encrypted.go, keys.go)
 //	choose.go    maps an interval through the edit lists to samples (cut.go)
 //	plan.go      lays the chosen samples out and lists their byte ranges
 //	write.go     writes the clip's new moov (writetables.go)

@@ -38,9 +38,9 @@ func readAux(parent box) (auxTables, error) {
 		}
 		p := c.payload()
 		switch {
-		case c.typ == "saiz":
+		case c.typ == "saiz" && aboutEncryption(p):
 			err = a.readSizes(c)
-		case c.typ == "saio":
+		case c.typ == "saio" && aboutEncryption(p):
 			err = a.readPlaces(c)
 		case c.typ == "senc" && len(p) >= 8:
 			a.flags, a.inline, a.found = be.Uint32(p)&0xffffff, p, true
@@ -54,6 +54,19 @@ func readAux(parent box) (auxTables, error) {
 		}
 	}
 	return a, nil
+}
+
+// aboutEncryption reports whether a saiz or saio is of the information that
+// encryption needs: its type says so, or it has none. Others may stand beside.
+func aboutEncryption(p []byte) bool {
+	if len(p) < 8 || p[3]&1 == 0 {
+		return true
+	}
+	switch string(p[4:8]) {
+	case "cenc", "cens", "cbc1", "cbcs":
+		return true
+	}
+	return false
 }
 
 // auxFields skips version, flags and, where flagged, the type of information.
@@ -125,11 +138,13 @@ func (a *auxTables) sizeOf(sample int64) int {
 }
 
 // split divides the contents of a senc among its samples: by the sizes of the
-// saiz, or by what they say themselves.
-func (a *auxTables) split(n int64, iv int) [][]byte {
+// saiz, or by what they say themselves. Vector tells how long a sample's
+// initialization vector is.
+func (a *auxTables) split(n int64, vector func(sample int64) int) [][]byte {
 	p := a.inline[8:]
 	out := make([][]byte, 0, min(n, int64(len(p))+1))
 	for i := range n {
+		iv := vector(i)
 		size := iv
 		if a.sizes != nil || a.oneSize > 0 {
 			size = a.sizeOf(i)
@@ -156,7 +171,7 @@ func (b *stretch) addAux(traf, moof box, n int64) error {
 	b.subsamples = b.subsamples || a.flags&2 != 0
 	samples := [][]byte(nil)
 	if a.inline != nil {
-		samples = a.split(n, b.track.entry.ivSize)
+		samples = a.split(n, b.vectors())
 	} else if len(a.places) > 0 {
 		samples, err = a.placed(traf, moof, n)
 	}
@@ -273,7 +288,7 @@ func (c *clip) loadAux(ctx context.Context, w *seek.Window) error {
 		a := s.auxPlace
 		info := &auxInfo{subsamples: a.flags&2 != 0}
 		if a.inline != nil {
-			info.samples = a.split(s.count, cut.track.entry.ivSize)
+			info.samples = a.split(s.count, s.vectors(&cut.track.entry))
 		} else if err := a.load(ctx, w, info, s, cut.ranges); err != nil {
 			return err
 		}
@@ -316,22 +331,4 @@ func (a *auxTables) load(ctx context.Context, w *seek.Window, info *auxInfo, s *
 		}
 	}
 	return nil
-}
-
-// encryptedWarning is what a clip of encrypted media says.
-const encryptedWarning = "track %d is encrypted and stays so: the clip needs the original's keys"
-
-// readScheme reads what a sinf says of how samples are encrypted.
-func (e *sampleEntry) readScheme(sinf box) {
-	e.encrypted = true
-	if frma, ok, err := sinf.child("frma"); err == nil && ok && len(frma.payload()) >= 4 {
-		e.format = string(frma.payload()[:4])
-	}
-	schi, ok, err := sinf.child("schi")
-	if err != nil || !ok {
-		return
-	}
-	if tenc, ok, err := schi.child("tenc"); err == nil && ok && len(tenc.payload()) >= 8 {
-		e.ivSize = int(tenc.payload()[7])
-	}
 }

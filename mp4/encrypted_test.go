@@ -2,7 +2,9 @@ package mp4_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +21,8 @@ import (
 
 // testKey encrypts the files of these tests.
 const testKey = "00112233445566778899aabbccddeeff"
+
+var rawKey = []byte{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
 
 // decrypted returns the hashes of a file's decrypted packets, by stream.
 func decrypted(t *testing.T, path string) map[int][]string {
@@ -70,6 +74,28 @@ func TestEncrypted(t *testing.T) {
 		t.Errorf("warnings %v, want one for each encrypted track", plan.Warnings)
 	}
 	checkDecrypted(t, plain.path(t), clip, 50)
+	checkPictures(t, plain.path(t), clip, 5.013, 7.5)
+
+	// ffmpeg 5.1 decrypts of a track in a fragment one trun alone, so that of a
+	// clip with fragments it is given the pictures alone.
+	sel := between(5.013, 7.5)
+	sel.Layout, sel.Tracks = mp4.Fragmented, []string{"1"}
+	_, clip = o.cut(t, sel)
+	checkPictures(t, plain.path(t), clip, 5.013, 7.5)
+}
+
+// checkPictures decodes a clip with the original's key: all pictures of the
+// interval are there.
+func checkPictures(t *testing.T, plain, clip string, a, b float64) {
+	t.Helper()
+	shown := strings.Join(pictureHashes(t, clip, "-decryption_key", testKey), " ")
+	var want []string
+	for _, p := range oracle.Between(oracle.Original(t, plain).Video[0], a, b) {
+		want = append(want, p.Hash)
+	}
+	if len(want) == 0 || !strings.Contains(shown, strings.Join(want, " ")) {
+		t.Errorf("the clip does not decode to the %d pictures of the original", len(want))
+	}
 }
 
 // TestEncryptedInFile reads encryption information that stands between the
@@ -115,7 +141,9 @@ func withTables(data, boxes []byte) []byte {
 	return append(out, boxes...)
 }
 
-// TestEncryptedFragments passes encrypted fragments through in both layouts.
+// TestEncryptedFragments passes encrypted fragments through in both layouts, by
+// either scheme: with a vector for each sample, or with one for all. What is said
+// of each sample's encryption stays what mp4ff reads in the original.
 func TestEncryptedFragments(t *testing.T) {
 	tools.Need(t, "ffmpeg", "ffprobe")
 	plain := made{name: "to-encrypt", args: args(picture25, x264, s("-bf", "2", "-movflags", "+frag_keyframe+delay_moov+default_base_moof"))}
@@ -123,31 +151,205 @@ func TestEncryptedFragments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "locked.mp4")
-	if err := os.WriteFile(path, encryptFragments(t, data), 0o600); err != nil {
+	for _, scheme := range []string{"cenc", "cbcs"} {
+		locked := encryptFragments(t, data, scheme)
+		path := filepath.Join(t.TempDir(), "locked.mp4")
+		if err := os.WriteFile(path, locked, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := mustOpen(t, path)
+		want := vectors(t, locked)
+		for _, layout := range []formats.Layout{"", mp4.Progressive, mp4.Fragmented} {
+			t.Run(scheme+" "+string(layout), func(t *testing.T) {
+				sel := between(5.013, 9.5)
+				sel.Layout = layout
+				if _, err := o.Plan(t.Context(), sel); layout == mp4.Progressive && err != nil {
+					sel.Layout = "" // no index tells its fragments
+				}
+				_, path := o.cut(t, sel)
+				clip, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkDecrypted(t, plain.path(t), path, 100)
+				checkPictures(t, plain.path(t), path, 5.013, 9.5)
+				if bytes.Contains(moovOf(t, clip), []byte("mvex")) {
+					checkUnlocked(t, data, clip, 100)
+				}
+				got := vectors(t, clip)
+				if len(got) < 100 {
+					t.Errorf("something is said of %d samples", len(got))
+				}
+				for sample, is := range got {
+					if is != want[sample] {
+						t.Fatalf("of a sample it is said %q, want %q", is, want[sample])
+					}
+				}
+			})
+		}
+	}
+}
+
+// checkUnlocked decrypts a fragmented clip with mp4ff and finds its samples among
+// those of the file that was encrypted.
+func checkUnlocked(t *testing.T, plain, clip []byte, least int) {
+	t.Helper()
+	file, err := ffmp4.DecodeFileSR(bits.NewFixedSliceReader(bytes.Clone(clip)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	o := mustOpen(t, path)
-	for _, layout := range []formats.Layout{"", mp4.Fragmented} {
-		sel := between(5.013, 9.5)
+	keys, err := ffmp4.DecryptInit(file.Init)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[[32]byte]bool{}
+	for _, s := range isoFragments(t, plain)[0].samples {
+		have[s.hash] = true
+	}
+	n := 0
+	for _, segment := range file.Segments {
+		if err := ffmp4.DecryptSegment(segment, keys, rawKey); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range segment.Fragments {
+			samples, err := f.GetFullSamples(file.Init.Moov.Mvex.Trex)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range samples {
+				if n++; !have[sha256.Sum256(s.Data)] {
+					t.Fatalf("sample %d of the clip does not decrypt to one of the original", n)
+				}
+			}
+		}
+	}
+	if n < least {
+		t.Errorf("%d samples, want at least %d", n, least)
+	}
+}
+
+// vectors returns what a file of one track says of the encryption of its
+// samples, by their hashes, as mp4ff reads it.
+func vectors(t *testing.T, data []byte) map[[32]byte]string {
+	t.Helper()
+	out := map[[32]byte]string{}
+	add := func(senc *ffmp4.SencBox, samples []isoSample) {
+		if senc == nil || int(senc.SampleCount) != len(samples) {
+			t.Fatalf("a senc for %d samples: %+v", len(samples), senc)
+		}
+		for i, s := range samples {
+			var iv, parts any
+			if i < len(senc.IVs) {
+				iv = senc.IVs[i]
+			}
+			if i < len(senc.SubSamples) {
+				parts = senc.SubSamples[i]
+			}
+			out[s.hash] = fmt.Sprintf("%x %v", iv, parts)
+		}
+	}
+	if !bytes.Contains(moovOf(t, data), []byte("mvex")) {
+		stbl := child(data, "moov", "trak", "mdia", "minf", "stbl")
+		i := bytes.Index(stbl, []byte("senc"))
+		box, err := ffmp4.DecodeBoxSR(0, bits.NewFixedSliceReader(stbl[i-4:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		senc := box.(*ffmp4.SencBox)
+		if err := senc.ParseReadBox(vectorSize(t, data), nil); err != nil {
+			t.Fatal(err)
+		}
+		add(senc, isoTracks(t, data)[0].samples)
+		return out
+	}
+	samples := isoFragments(t, data)[0].samples
+	file, err := ffmp4.DecodeFileSR(bits.NewFixedSliceReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, segment := range file.Segments {
+		for _, f := range segment.Fragments {
+			n := int(f.Moof.Traf.Trun.SampleCount())
+			add(f.Moof.Traf.Senc, samples[:n])
+			samples = samples[n:]
+		}
+	}
+	return out
+}
+
+// vectorSize returns the length of vectors that a file's tenc states.
+func vectorSize(t *testing.T, data []byte) byte {
+	i := bytes.Index(moovOf(t, data), []byte("tenc"))
+	if i < 0 {
+		t.Fatal("no tenc")
+	}
+	return moovOf(t, data)[i+4+7]
+}
+
+// TestKeyRotation keeps what is said of keys that change: groups of samples with
+// a key and a length of vectors of their own, and how to come by it.
+func TestKeyRotation(t *testing.T) {
+	video := pictures()
+	video.entry = visual("encv", sinf("avc1", "cenc", u32(0, 0x108), make([]byte, 16)))
+	pssh := func(n byte) []byte { return mkbox("pssh", u32(0), bytes.Repeat([]byte{n}, 16), u32(1), []byte{n}) }
+	f := &fragmentedFile{tracks: []*testTrack{video}, index: flatIndex, form: fragmentForm{
+		more: func(_ *testTrack, from, to int) []byte { // the second half has vectors of 16 bytes
+			size := 8 + from/50*8
+			seig := append([]byte{0, 0, 1, byte(size)}, bytes.Repeat([]byte{byte(from / 50)}, 16)...)
+			out := append(mkbox("sgpd", u32(1<<24), []byte("seig"), u32(20, 1), seig), mkbox("sbgp", u32(0), []byte("seig"), u32(1, uint32(to-from), 0x10001))...)
+			var ivs []byte
+			for i := from; i < to; i++ {
+				ivs = append(ivs, bytes.Repeat([]byte{byte(i)}, size)...)
+			}
+			return append(out, mkbox("senc", u32(0, uint32(to-from)), ivs)...)
+		},
+		atMoof: func(second uint32) []byte { return pssh(byte(1 + second/5)) },
+	}}
+	o := openBuilt(t, f.build())
+	for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
+		sel := between(4.05, 6.05)
 		sel.Layout = layout
-		_, clip := o.cut(t, sel)
-		checkDecrypted(t, plain.path(t), clip, 100)
+		_, path := o.cut(t, sel)
+		clip, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := byte(1); n <= 2; n++ {
+			if !bytes.Contains(clip, pssh(n)) {
+				t.Errorf("%s: the clip does not tell how to come by key %d", layout, n)
+			}
+		}
+		if layout != mp4.Progressive {
+			continue
+		}
+		stbl := child(clip, "moov", "trak", "mdia", "minf", "stbl")
+		var want []byte
+		for i := 40; i < 61; i++ {
+			want = append(want, bytes.Repeat([]byte{byte(i)}, 8+i/50*8)...)
+		}
+		if senc := child(stbl, "senc"); len(senc) < 8 || !bytes.Equal(senc[8:], want) {
+			t.Errorf("the vectors are % x, want % x", senc, want)
+		}
+		if sbgp := child(stbl, "sbgp"); !bytes.Equal(sbgp, append(append(u32(0), "seig"...), u32(2, 10, 1, 11, 2)...)) {
+			t.Errorf("the groups of keys are % x", sbgp)
+		}
 	}
 }
 
 // encryptFragments encrypts a fragmented file with mp4ff and leaves out its
 // index.
-func encryptFragments(t *testing.T, data []byte) []byte {
+func encryptFragments(t *testing.T, data []byte, scheme string) []byte {
 	t.Helper()
-	file, err := ffmp4.DecodeFileSR(bits.NewFixedSliceReader(data))
+	file, err := ffmp4.DecodeFileSR(bits.NewFixedSliceReader(bytes.Clone(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	kid, _ := ffmp4.NewUUIDFromString("a7e61c373e219033c21091fa607bf3b8")
-	key := []byte{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
 	iv := []byte{1, 2, 3, 4, 5, 6, 7, 8}
-	protect, err := ffmp4.InitProtect(file.Init, key, iv, "cenc", kid, nil)
+	if scheme == "cbcs" {
+		iv = append(iv, iv...) // of 16 bytes, and the same for all
+	}
+	protect, err := ffmp4.InitProtect(file.Init, rawKey, iv, scheme, kid, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +359,12 @@ func encryptFragments(t *testing.T, data []byte) []byte {
 	}
 	for _, segment := range file.Segments {
 		for _, f := range segment.Fragments {
-			if iv, err = ffmp4.EncryptFragment(f, key, iv, protect); err != nil {
+			next, err := ffmp4.EncryptFragment(f, rawKey, iv, protect)
+			if err != nil {
 				t.Fatal(err)
+			}
+			if scheme == "cenc" {
+				iv = next
 			}
 			if err := f.Encode(&out); err != nil {
 				t.Fatal(err)

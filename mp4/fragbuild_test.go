@@ -57,6 +57,8 @@ type fragmentForm struct {
 
 	flags func(t *testTrack, sample int) uint32   // more flags of a sample
 	more  func(t *testTrack, from, to int) []byte // boxes at the end of a traf
+
+	atMoof func(second uint32) []byte // boxes behind the mfhd
 }
 
 // piece is a fragment while the file is written.
@@ -318,6 +320,9 @@ func (f *fragmentedFile) fragment(fr *testFragment, number, at int) []byte {
 	var moof []byte
 	for range 2 {
 		boxes := [][]byte{mkbox("mfhd", u32(0, uint32(number+1)))}
+		if f.form.atMoof != nil {
+			boxes = append(boxes, f.form.atMoof(fr.start))
+		}
 		length := len(moof) + 8
 		ended := 0
 		for _, t := range f.tracks {

@@ -95,6 +95,7 @@ type section struct {
 	number  uint32                  // sequence number in the clip
 	samples map[*cut]sampleRange    // of the fragment
 	segment int                     // in a list of segments
+	systems []byte                  // boxes of a moof that belong to its keys
 	hole    *seek.Range             // of unread fragments
 	info    *seek.Info              // the resource they are in
 	tracks  map[uint32]*cut         // by their IDs in that resource

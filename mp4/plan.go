@@ -59,6 +59,7 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 	}
 	switch {
 	case !c.fragmented:
+		c.takeSystems(v.fragments)
 		return c.plan()
 	case v.fragments == nil:
 		c.head = fragmentBrand(c.head)
@@ -206,6 +207,7 @@ type clip struct {
 	cuts       []*cut
 	chunks     []placed
 	sections   []section // of a fragmented clip
+	systems    [][]byte  // boxes of the fragments that belong to their keys
 	warnings   []fragment.Warning
 
 	timescale int64 // of the clip's movie

@@ -80,6 +80,7 @@ func (c *clip) moof(s section, trafs []traf, media int64) []byte {
 		w.buf = nil
 		w.box("moof", func() {
 			w.full("mfhd", 0, 0, func() { w.u32(s.number) })
+			w.raw(s.systems)
 			for i := range trafs {
 				w.box("traf", func() { trafs[i].write(&w, start) })
 			}

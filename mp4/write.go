@@ -63,6 +63,9 @@ func (c *clip) writeMoov(w *builder, wide bool, start int64) {
 				w.raw(b.raw)
 			}
 		}
+		for _, b := range c.systems {
+			w.raw(b)
+		}
 		if c.fragmented {
 			c.writeExtends(w)
 		}
