@@ -22,6 +22,7 @@ type soundCut struct {
 	shift   int64 // ticks that the track's times move
 	exact   bool  // begins at the wanted sample
 	offset  int64 // of the first block needed
+	tick    int64 // and its time in the file
 	until   int64 // where the last ends, 0: not known
 	room    int64 // ns: how far its blocks may move within their clusters
 }
@@ -190,7 +191,7 @@ func (c *soundCut) cutHead(p *planner, pieces []piece) {
 			c.from = max(c.from, pieces[s].b.end)
 		}
 	}
-	c.begin, c.offset = pieces[s].at, pieces[s].b.offset
+	c.begin, c.offset, c.tick = pieces[s].at, pieces[s].b.offset, pieces[s].b.ts
 	c.from = max(c.from, c.offset)
 	for i := s; i < len(pieces) && pieces[i].b.offset < c.from; i++ {
 		c.head = append(c.head, c.headFrame(pieces[i], want, i == s))
@@ -383,6 +384,9 @@ func (p *planner) setShifts() {
 	p.lead = -ticks(-p.lead) * p.m.info.scale
 	for _, c := range p.sounds {
 		c.shift = ticks(p.lead - zero + c.delay - c.t.codecDelay)
+		if c.tick+c.shift == -1 { // rounded down twice
+			c.shift = -c.tick
+		}
 		for _, frames := range [][]frame{c.head, c.tail} {
 			for i := range frames {
 				frames[i].ts = ticks(frames[i].ns - zero + p.lead + c.delay)
