@@ -43,7 +43,7 @@ func TestConcurrentPlans(t *testing.T) {
 						return
 					}
 					want, err := alone.Plan(t.Context(), s)
-					if diff := cmp.Diff(want, got, timesEqual); err != nil || diff != "" {
+					if diff := cmp.Diff(want, got, timesEqual, bytesEqual); err != nil || diff != "" {
 						t.Errorf("from %d on: %v, plans (-alone +shared):\n%s", 7*i, err, diff)
 					}
 				})
@@ -85,7 +85,7 @@ func TestTotalsDisagree(t *testing.T) {
 				if (wantErr == nil) != (gotErr == nil) {
 					t.Fatalf("whole: %v, in parts: %v", wantErr, gotErr)
 				}
-				if diff := cmp.Diff(want, got, timesEqual); diff != "" {
+				if diff := cmp.Diff(want, got, timesEqual, bytesEqual); diff != "" {
 					t.Errorf("at %g: plans (-whole +parts):\n%.2000s", at, diff)
 				}
 			}

@@ -19,8 +19,8 @@
 // the moov does not hold them all, or not cheaply, a view of the file is made
 // for each interval (view.go), with tables of the samples around it:
 //
-//	parts.go     reads a large moov in parts: slices.go and chunkslices.go read
-//	             its tables, demand.go fetches what they lack
+//	parts.go     reads a large moov in parts: slices.go, timeslices.go and
+//	             chunkslices.go read its tables, demand.go fetches what they lack
 //	fragment.go  reads a moof; stretch.go makes sample tables of fragments
 //	             (fraggroups.go, fragextras.go)
 //	locate.go    finds the fragments of an interval by an index: sidx.go,

@@ -1,12 +1,14 @@
 package mp4_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/internal/tools"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -19,6 +21,12 @@ type longFilm struct {
 	dense    bool // a ctts entry for each sample
 	depends  bool // an sdtp
 	allSync  bool // no stss
+	listed   bool // each picture is a sync sample, and listed
+	uneven   bool // those are listed only in the first half of the film
+	varied   bool // an stts entry for each picture
+	compact  bool // stz2 of 16 bits
+	tiny     bool // stz2 of 4 bits
+	unsure   bool // the mdhd says that the media lasts longer than it does
 	pcm      bool // sound of one size, in chunks of half a second
 }
 
@@ -32,8 +40,8 @@ func (n *numbers) below(m int) int {
 
 // longTrack is the tables of a track while they are written.
 type longTrack struct {
-	sizes, stsc, chunks, ctts, stss, sdtp []byte
-	samples, lastSamples                  int
+	sizes, stsc, chunks, ctts, stss, sdtp, stts []byte
+	samples, lastSamples, lasts                 int
 }
 
 func (t *longTrack) chunk(at int64, samples int) {
@@ -100,6 +108,16 @@ func (f longFilm) picture(t *longTrack, r *numbers, gop int) int64 {
 	size := 30 + r.below(300)
 	if n%gop == 0 {
 		size *= 10
+	}
+	if f.tiny {
+		size = 1 + r.below(15)
+	}
+	if f.varied {
+		duration := 900 + r.below(200)
+		t.lasts += duration
+		t.stts = append(t.stts, u32(1, uint32(duration))...)
+	}
+	if n%gop == 0 || f.listed && (!f.uneven || n < 30*f.seconds) {
 		t.stss = be.AppendUint32(t.stss, uint32(n+1))
 	}
 	t.sizes = be.AppendUint32(t.sizes, uint32(size))
@@ -128,12 +146,19 @@ func (f longFilm) moov(video, sound *longTrack) []byte {
 }
 
 func (f longFilm) trak(id uint32, handler string, timescale, duration uint32, t *longTrack, entry []byte) []byte {
-	tkhd := mkbox("tkhd", u32(3, 0, 0, id, 0, uint32(1000*f.seconds)), make([]byte, 16), matrix(), u32(64<<16, 36<<16))
-	mdhd := mkbox("mdhd", u32(0, 0, 0, timescale, uint32(t.samples)*duration, 0))
+	if t.stts == nil {
+		t.lasts, t.stts = t.samples*int(duration), u32(uint32(t.samples), duration)
+	}
+	shown := uint32(1000 * t.lasts / int(timescale))
+	if f.unsure {
+		t.lasts += 5 * int(timescale)
+	}
+	tkhd := mkbox("tkhd", u32(3, 0, 0, id, 0, shown), make([]byte, 16), matrix(), u32(64<<16, 36<<16))
+	mdhd := mkbox("mdhd", u32(0, 0, 0, timescale, uint32(t.lasts), 0))
 	hdlr := mkbox("hdlr", u32(0, 0), []byte(handler), make([]byte, 13))
 	tables := [][]byte{
 		mkbox("stsd", u32(0, 1), entry),
-		mkbox("stts", u32(0, 1, uint32(t.samples), duration)),
+		mkbox("stts", u32(0, uint32(len(t.stts)/8)), t.stts),
 	}
 	if handler == "vide" {
 		if !f.allSync {
@@ -148,10 +173,24 @@ func (f longFilm) trak(id uint32, handler string, timescale, duration uint32, t 
 	if len(t.sizes) == 0 {
 		sizes = mkbox("stsz", u32(0, 4, uint32(t.samples)))
 	}
+	if f.compact && handler == "vide" {
+		packed := make([]byte, 0, len(t.sizes)/2)
+		for i := 2; i < len(t.sizes); i += 4 {
+			packed = append(packed, t.sizes[i:i+2]...)
+		}
+		sizes = mkbox("stz2", u32(0, 16, uint32(t.samples)), packed)
+	}
+	if f.tiny && handler == "vide" {
+		packed := make([]byte, (t.samples+1)/2)
+		for i := range t.samples {
+			packed[i/2] |= t.sizes[4*i+3] << (4 * (1 - i%2))
+		}
+		sizes = mkbox("stz2", u32(0, 4, uint32(t.samples)), packed)
+	}
 	tables = append(tables,
 		mkbox("stsc", u32(0, uint32(len(t.stsc)/12)), t.stsc), sizes,
 		mkbox("stco", u32(0, uint32(len(t.chunks)/4)), t.chunks))
-	edits := mkbox("edts", mkbox("elst", u32(0, 1, uint32(1000*f.seconds), 1000, 0x10000)))
+	edits := mkbox("edts", mkbox("elst", u32(0, 1, shown, 1000, 0x10000)))
 	return mkbox("trak", tkhd, edits, mkbox("mdia", mdhd, hdlr, mkbox("minf", mkbox("stbl", tables...))))
 }
 
@@ -181,6 +220,12 @@ func TestPartsLong(t *testing.T) {
 		"depends":   {seconds: full(150, 60), depends: true},
 		"all sync":  {seconds: full(150, 60), allSync: true},
 		"pcm":       {seconds: full(150, 60), pcm: true},
+		"listed":    {seconds: 150, listed: true},
+		"uneven":    {seconds: 150, listed: true, uneven: true},
+		"varied":    {seconds: 200, varied: true},
+		"unsure":    {seconds: 300, varied: true, unsure: true},
+		"tiny":      {seconds: 281, tiny: true},
+		"compact":   {seconds: 150, compact: true, dense: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, _ := f.build()
@@ -194,19 +239,32 @@ func TestPartsLong(t *testing.T) {
 }
 
 // TestTenHours reads ten seconds late in a film of ten hours whose moov is of
-// tens of megabytes.
+// tens of megabytes, with long tables of every kind.
 func TestTenHours(t *testing.T) {
-	for _, last := range []bool{false, true} {
-		name, trips := "moov in front", budget.TripsMP4Big
-		if last {
-			name, trips = "moov at the end", budget.TripsMP4Tail
-		}
-		t.Run(name, func(t *testing.T) {
-			source, moov := longFilm{seconds: 36000, moovLast: last}.build()
+	for _, tt := range []struct {
+		name  string
+		film  longFilm
+		trips int
+		bytes int64
+	}{
+		{"moov in front", longFilm{}, budget.TripsMP4Big, budget.TenHours},
+		{"moov at the end", longFilm{moovLast: true}, budget.TripsMP4Tail, budget.TenHours},
+		{"each picture listed as a sync sample", longFilm{listed: true}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
+		{"offsets and dependencies of each picture, compact sizes", longFilm{dense: true, depends: true, compact: true}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
+		{"each picture of another duration", longFilm{varied: true}, budget.TripsMP4Big + budget.TripsVaried, budget.TenHoursVaried},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if !tools.Full() && tt.film.tables() {
+				t.Skip("TestPartsLong has these tables; a full run has them in ten hours")
+			}
+			tt.film.seconds = 36000
+			source, moov := tt.film.build()
 			if moov < 40<<20 {
 				t.Fatalf("the moov is only %d bytes long", moov)
 			}
-			source.Latency = 3 * time.Millisecond
+			source.Latency = 30 * time.Millisecond
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			o, err := openLimited(t, source, formats.Limits{})
 			if err != nil {
 				t.Fatal(err)
@@ -221,17 +279,25 @@ func TestTenHours(t *testing.T) {
 			if err != nil || n != plan.Size {
 				t.Fatalf("%d of %d bytes, %v", n, plan.Size, err)
 			}
+			runtime.ReadMemStats(&after)
 			got := o.totals.Transfer()
-			t.Logf("moov %d bytes; %d bytes in %d requests, %d round trips to the first media byte; clip %d bytes", moov, got.Bytes, got.Requests, got.FirstMediaTrips, plan.Size)
-			if got.Bytes > budget.TenHours {
-				t.Errorf("%d bytes in all, want at most %d", got.Bytes, budget.TenHours)
+			memory := int64(after.TotalAlloc - before.TotalAlloc)
+			t.Logf("moov %d bytes; %d bytes in %d requests, %d round trips to the first media byte; clip %d bytes; %d bytes of memory in all", moov, got.Bytes, got.Requests, got.FirstMediaTrips, plan.Size, memory)
+			if got.Bytes > tt.bytes {
+				t.Errorf("%d bytes in all, want at most %d", got.Bytes, tt.bytes)
 			}
-			if got.FirstMediaTrips > trips {
-				t.Errorf("%d round trips to the first media byte, want at most %d: %v", got.FirstMediaTrips, trips, o.source.Ranges())
+			if got.FirstMediaTrips > tt.trips {
+				t.Errorf("%d round trips to the first media byte, want at most %d: %v", got.FirstMediaTrips, tt.trips, o.source.Ranges())
+			}
+			if memory > budget.TenHoursMemory {
+				t.Errorf("%d bytes of memory were set aside, want at most %d", memory, budget.TenHoursMemory)
 			}
 		})
 	}
 }
+
+// tables reports whether the film has more long tables than most.
+func (f longFilm) tables() bool { return f.listed || f.dense || f.varied }
 
 // discard drops what is written.
 type discard struct{}

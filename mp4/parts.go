@@ -15,6 +15,7 @@ const (
 	smallMoov  = 1 << 20  // bytes up to which a moov is always read whole
 	largeMoov  = 8 << 20  // bytes from which it is always read in parts
 	bigTable   = 8 << 10  // bytes from which a table is read in slices
+	bigTimes   = 64 << 10 // bytes from which an stts is: that costs a round trip
 	boxesGuess = 32 << 10 // bytes read where boxes begin
 	moovTail   = 16 << 10 // bytes read of a moov's end, where user data stands
 	maxLeaf    = 32 << 20 // bytes of any other box in it
@@ -45,11 +46,12 @@ type node struct {
 	large    bool  // a table that was not read
 	next     int64 // of an stbl: where the next child is that is not known
 	done     bool  // all children are known
+	lasts    int64 // of a large stts: how long the media lasts, in the track's timescale
 }
 
 // tables are the boxes whose length grows with the number of samples, and that
 // can be read in slices.
-var sliced = []string{"stts", "ctts", "stss", "stsz", "stsc", "stco", "co64", "sdtp"}
+var sliced = []string{"stts", "ctts", "stss", "stsz", "stz2", "stsc", "stco", "co64", "sdtp"}
 
 // containers are the boxes on the way to the tables.
 var containers = []string{"moov", "trak", "mdia", "minf", "stbl"}
@@ -92,14 +94,16 @@ func (p *partial) open(ctx context.Context) (*movie, error) {
 func askEnds(d *demand, root *node) error {
 	for _, n := range root.children {
 		stbl := n.find("mdia", "minf", "stbl")
-		if stbl == nil || !stbl.has("stts") || stbl.child("stts").raw == nil {
+		if stbl == nil || !stbl.has("stts") || stbl.child("stts").raw == nil && !stbl.child("stts").large {
 			continue
 		}
-		stts, err := readRuns(stbl.child("stts").box("moov/trak/mdia/minf/stbl/"), false)
-		if err != nil {
-			return err
+		t := &track{stblNode: stbl, tables: &sampleTables{stts: &runTable{}}}
+		if n := stbl.child("stts"); !n.large {
+			var err error
+			if t.tables.stts, err = readRuns(n.box("moov/trak/mdia/minf/stbl/"), false); err != nil {
+				return err
+			}
 		}
-		t := &track{stblNode: stbl, tables: &sampleTables{stts: stts}}
 		if err := t.endInParts(d); err != nil {
 			return err
 		}
@@ -112,7 +116,11 @@ func askEnds(d *demand, root *node) error {
 func (p *partial) walk(d *demand, all bool) (*node, error) {
 	root := &node{typ: "moov", off: p.off, header: p.header, size: p.size}
 	boxes := 0
-	return root, p.descend(d, root, "moov", all, &boxes)
+	if err := p.descend(d, root, "moov", all, &boxes); err != nil {
+		return nil, err
+	}
+	p.settleTimes(d, root)
+	return root, nil
 }
 
 func (p *partial) descend(d *demand, n *node, path string, all bool, boxes *int) error {
@@ -170,19 +178,33 @@ func (p *partial) boxHead(d *demand, at, end int64, later bool) ([]byte, bool) {
 	return nil, false
 }
 
-// guessBehind wishes for the box behind the one at an offset where that is
-// likely to be an stsz, whose length the number of samples tells.
+// guessBehind wishes for what is likely to stand behind the box at an offset that
+// is not known yet: behind tables with an entry for each sample, whose number the
+// stts tells.
 func (p *partial) guessBehind(d *demand, stbl *node, at, end int64) {
-	if stbl.typ != "stbl" || stbl.has("stsz") {
+	if stbl.typ != "stbl" || stbl.has("stsz") || stbl.has("stz2") {
 		return
 	}
 	stbl.next = at
 	stts := stbl.child("stts")
-	if stts == nil || stts.raw == nil {
+	if stts == nil {
 		return
 	}
-	if t, err := readRuns(stts.box(""), false); err == nil {
-		if next := at + 20 + 4*t.count; next < end {
+	samples := (stts.size - 16) / 8
+	if stts.raw != nil {
+		t, err := readRuns(stts.box(""), false)
+		if err != nil {
+			return
+		}
+		samples = t.count
+	}
+	guesses := []int64{20 + 4*samples, 20 + 2*samples} // an stsz, an stz2
+	if !stbl.has("stsc") && !stbl.has("ctts") {
+		depends, offsets := 12+samples, 16+8*samples
+		guesses = append(guesses, offsets, depends, depends+offsets)
+	}
+	for _, n := range guesses {
+		if next := at + n; next < end {
 			d.wish(next, min(boxesGuess/8, end-next), "boxes")
 		}
 	}
@@ -193,7 +215,7 @@ func (p *partial) read(d *demand, parent, c *node, path string, all bool, boxes 
 	switch {
 	case slices.Contains(containers, c.typ) && c.typ != "moov":
 		return p.descend(d, c, path, all, boxes)
-	case parent.typ == "stbl" && c.size > bigTable && slices.Contains(sliced, c.typ) && c.typ != "stts":
+	case parent.typ == "stbl" && c.size > bigTable && slices.Contains(sliced, c.typ) && (c.typ != "stts" || c.size > bigTimes):
 		c.large = true
 		return nil
 	case c.size > min(maxLeaf, p.file.limits.Index):
@@ -278,9 +300,25 @@ func (n *node) find(path ...string) *node {
 // endInParts finds when the track's media ends: by its durations, and the
 // composition offsets of its last samples.
 func (t *track) endInParts(d *demand) error {
-	s := &sampleTables{stts: t.tables.stts, count: t.tables.stts.count}
-	if ctts := t.stblNode.child("ctts"); ctts != nil {
-		from := max(0, s.count-maxReorder)
+	ctts := t.stblNode.child("ctts")
+	total := t.tables.stts.count
+	if stts := t.stblNode.child("stts"); stts != nil && stts.large {
+		if ctts == nil {
+			t.end = stts.lasts
+			return nil
+		}
+		sizes, _, err := t.sizesInParts(d)
+		if err != nil {
+			return err
+		}
+		total = sizes.table.count
+	}
+	from := max(0, total-maxReorder)
+	s, _, err := t.times(d, maxTicks, maxTicks, sampleRange{from, total})
+	if err != nil || s == nil {
+		return err
+	}
+	if ctts != nil {
 		runs, ok, err := t.partRuns(d, ctts, s.count, from, s.count)
 		if err != nil || !ok {
 			return err

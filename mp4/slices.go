@@ -1,5 +1,7 @@
 package mp4
 
+import "slices"
+
 // Margins of a slice of sample tables.
 const (
 	sliceMargin = 2 * maxReorder // samples on either side
@@ -42,6 +44,15 @@ func (t *track) partRuns(d *demand, n *node, total, from, to int64) (runs []run,
 	if err != nil || !ok {
 		return nil, false, err
 	}
+	if table.count == total { // an entry for each sample
+		data, ok := table.entries(d, from, to, n.typ)
+		if runs, single := singles(data); ok && single {
+			return runs, true, nil
+		}
+		if !ok {
+			return nil, false, nil
+		}
+	}
 	back := total-from < to // fewer samples from the end on
 	var first int64         // sample of the first entry that was read
 	var data []byte
@@ -74,6 +85,18 @@ func (t *track) partRuns(d *demand, n *node, total, from, to int64) (runs []run,
 	return runs, true, nil
 }
 
+// singles returns entries of a run-length table as runs, if each is of one
+// sample.
+func singles(data []byte) (runs []run, ok bool) {
+	for i := 0; i+8 <= len(data); i += 8 {
+		if be.Uint32(data[i:]) != 1 {
+			return nil, false
+		}
+		runs = appendRun(runs, run{1, int64(int32(be.Uint32(data[i+4:])))})
+	}
+	return runs, true
+}
+
 // share estimates how many entries of a table hold the samples [0, to), or
 // from the end back to from.
 func share(entries, total, to, from int64, back bool) int64 {
@@ -98,23 +121,36 @@ func sumRuns(data []byte) int64 {
 // slice returns the sample tables of a track around [from, to) of its media, in
 // composition time, read out of the file. It is nil while bytes are missing.
 func (t *track) slice(d *demand, from, to int64) (*sampleTables, error) {
-	stts := t.tables.stts
-	whole := &sampleTables{stts: stts, count: stts.count}
-	for margin := int64(sliceMargin); ; margin *= 4 {
-		lo := max(0, whole.atDecode(from)-margin)
-		hi := min(stts.count, whole.atDecode(to)+1+margin)
-		lo = t.syncInParts(d, lo)
-		s, err := t.sliceOf(d, whole, lo, hi)
-		if err != nil || s == nil {
+	known := sampleRange{maxTicks, 0} // nothing so far
+	for margin := int64(sliceMargin); ; {
+		whole, told, err := t.times(d, from, to, known)
+		if err != nil || whole == nil {
 			return nil, err
+		}
+		total := whole.count
+		lo := max(0, whole.atDecode(from)-margin)
+		hi := min(total, whole.atDecode(to)+1+margin)
+		lo = t.syncInParts(d, lo, total)
+		if lo < known.from || hi > known.to {
+			known = sampleRange{min(max(0, lo-sliceMargin), known.from), max(hi, known.to)} // a chunk may begin before
+			continue
+		}
+		s, first, err := t.sliceOf(d, whole, lo, hi)
+		switch {
+		case err != nil || s == nil:
+			return nil, err
+		case first < told: // its times are not known
+			known.from = first
+			continue
 		}
 		with := *t
 		with.tables = s
 		early := lo > 0 && with.short(s, from)
-		late := hi < stts.count && s.end()+min(0, leastOf(s)) < to
+		late := hi < total && s.end()+min(0, leastOf(s)) < to
 		if !early && !late {
 			return s, nil
 		}
+		margin *= 4
 	}
 }
 
@@ -123,22 +159,53 @@ func leastOf(s *sampleTables) int64 {
 	return least
 }
 
-// syncInParts returns the last sync sample at or before one. While the table of
-// sync samples is missing it guesses by their average distance.
-func (t *track) syncInParts(d *demand, sample int64) int64 {
+// syncSlice is how many entries of a table of sync samples are read around a
+// sample at first.
+const syncSlice = 1024
+
+// syncEntries returns the entries of a large stss around the samples [from, to]
+// of total: from one at or before them to one at or behind. It looks where they
+// are if sync samples are evenly spread, and ever farther around.
+func (t *track) syncEntries(d *demand, n *node, total, from, to int64) (data []byte, ok bool, err error) {
+	table, ok, err := n.tableOf(d, 8, 4)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	entry := func(sample int64) int64 {
+		return int64(float64(table.count) * float64(sample) / float64(max(1, total)))
+	}
+	for width := int64(syncSlice); ; width *= 8 {
+		at := min(max(0, entry(from)-width/2), table.count)
+		end := min(table.count, entry(to)+width/2)
+		if data, ok = table.entries(d, at, end, n.typ); !ok {
+			return nil, false, nil
+		}
+		if !ascending(data) {
+			return nil, false, damaged("stss", n.off, "sync samples are not in order")
+		}
+		before := at == 0 || len(data) > 0 && int64(be.Uint32(data))-1 <= from
+		behind := end == table.count || len(data) > 0 && int64(be.Uint32(data[len(data)-4:]))-1 >= to
+		if before && behind {
+			return data, true, nil
+		}
+	}
+}
+
+// syncInParts returns the last sync sample at or before one of total. While what
+// the table says of it is missing it guesses by their average distance.
+func (t *track) syncInParts(d *demand, sample, total int64) int64 {
 	n := t.stblNode.child("stss")
 	if n == nil || n.raw != nil {
 		s := &sampleTables{sync: t.tables.sync, all: n == nil}
 		return max(0, s.syncBefore(sample))
 	}
-	table, ok, err := n.tableOf(d, 8, 4)
-	if err != nil || !ok {
-		return sample
+	data, ok, err := t.syncEntries(d, n, total, sample, sample)
+	if err != nil {
+		return sample // it shows again when the entries are taken
 	}
-	data, ok := table.entries(d, 0, table.count, n.typ)
 	if !ok {
-		if table.count > 0 {
-			sample -= 2 * t.tables.stts.count / table.count
+		if entries := (n.size - int64(n.header) - 8) / 4; entries > 0 {
+			sample -= 2 * total / entries
 		}
 		return max(0, sample)
 	}
@@ -147,48 +214,45 @@ func (t *track) syncInParts(d *demand, sample int64) int64 {
 }
 
 // sliceOf returns the sample tables of the samples [lo, hi), and of those
-// before lo in the same chunk. What is missing is asked for at once as far as
-// it is known; nil is returned then.
-func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (*sampleTables, error) {
+// before lo in the same chunk, which begins with the sample first. What is missing
+// is asked for at once as far as it is known; nil is returned then.
+func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sampleTables, first int64, err error) {
 	total := whole.count
 	if n := t.stblNode.child("ctts"); n != nil { // the longest to fetch
 		if _, _, err := t.partRuns(d, n, total, max(0, lo-sliceMargin), hi); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	sizes, sized, err := t.sizesInParts(d)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	sizes.entriesWish(d, lo, hi)
 	places, placed, err := t.chunksInParts(d, total, lo, hi)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case sized && sizes.table.count != total, t.tables.auxPlace != nil:
-		return nil, errWhole // what is said of encryption counts from the first sample
+		return nil, 0, errWhole // what is said of encryption counts from the first sample
 	case !sized || !placed:
-		return nil, nil
+		return nil, 0, nil
 	}
-	first := places.sample // of the first chunk
-	s := &sampleTables{box: t.tables.box, all: true, count: hi - first, start: whole.decode(first)}
+	first = places.sample // of the first chunk
+	s = &sampleTables{box: t.tables.box, all: true, count: hi - first, start: whole.decode(first)}
 	s.stts, _ = newRunTable(encodeRuns(sliceRuns(whole.stts, false, first, hi)), false)
-	if s.sizes, s.oneSize = nil, sizes.one; sizes.one == 0 {
-		s.sizes, _ = sizes.table.entries(d, first, hi, "stsz")
-		s.sizeBits = 32
-	}
+	s.sizes, s.sizeBits, s.oneSize = sizes.entriesOf(d, first, hi), max(8, sizes.bits), sizes.one
 	s.stsc, s.wide = places.stsc, places.offsets.stride == 8
 	s.chunks, _ = places.offsets.entries(d, places.chunk, places.chunk+places.chunks, "stco")
 	if err := t.sliceMore(d, s, first, hi, total); err != nil || len(d.missing) > 0 {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := s.markChunks(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if s.overlapping() {
-		return nil, errWhole
+		return nil, 0, errWhole
 	}
-	return s, nil
+	return s, first, nil
 }
 
 // sliceMore adds to s what not every track has of its samples [first, to) of
@@ -203,7 +267,7 @@ func (t *track) sliceMore(d *demand, s *sampleTables, first, to, total int64) er
 			s.ctts, _ = newRunTable(encodeRuns(runs), true)
 		}
 	}
-	if err := t.syncOf(d, s, first, to); err != nil {
+	if err := t.syncOf(d, s, first, to, total); err != nil {
 		return err
 	}
 	if n := t.stblNode.child("sdtp"); n != nil {
@@ -235,8 +299,8 @@ func (s *sampleTables) overlapping() bool {
 	return false
 }
 
-// syncOf cuts the table of sync samples to the samples [first, to).
-func (t *track) syncOf(d *demand, s *sampleTables, first, to int64) error {
+// syncOf cuts the table of sync samples to the samples [first, to) of total.
+func (t *track) syncOf(d *demand, s *sampleTables, first, to, total int64) error {
 	n := t.stblNode.child("stss")
 	if n == nil {
 		return nil
@@ -244,15 +308,10 @@ func (t *track) syncOf(d *demand, s *sampleTables, first, to int64) error {
 	s.all = false
 	all := t.tables.sync
 	if n.raw == nil {
-		table, ok, err := n.tableOf(d, 8, 4)
-		if err != nil || !ok {
+		var ok bool
+		var err error
+		if all, ok, err = t.syncEntries(d, n, total, first, to); err != nil || !ok {
 			return err
-		}
-		if all, ok = table.entries(d, 0, table.count, n.typ); !ok {
-			return nil
-		}
-		if !ascending(all) {
-			return damaged("stss", n.off, "sync samples are not in order")
 		}
 	}
 	s.sync = []byte{}
@@ -274,36 +333,71 @@ func (t *track) dependsOf(d *demand, n *node, s *sampleTables, first, to, total 
 	}
 }
 
-// sizeTable is an stsz.
+// sizeTable is an stsz or an stz2. The entries of one of 4 bits are taken as
+// bytes.
 type sizeTable struct {
 	table
-	one int64 // the size of all samples; 0: each has its own
+	bits int   // of an entry: 4, 8, 16 or 32
+	one  int64 // the size of all samples; 0: each has its own
 }
 
 func (t *track) sizesInParts(d *demand) (sizeTable, bool, error) {
 	n := t.stblNode.child("stsz")
 	if n == nil {
-		var guess sizeTable
+		n = t.stblNode.child("stz2")
+	}
+	if n == nil {
+		guess := sizeTable{bits: 32}
 		if t.stblNode.has("stsc") { // it is likely to be next
 			guess.table = table{off: t.stblNode.next + 20, stride: 4}
 		}
-		return guess, false, t.stblNode.lacks() // a compact one, or none
+		return guess, false, t.stblNode.lacks()
 	}
 	head, ok := d.need(n.off+int64(n.header), 12, n.typ)
 	if !ok {
-		return sizeTable{}, false, nil
+		return sizeTable{bits: 32}, false, nil
 	}
-	s := sizeTable{table{n.off + int64(n.header) + 12, int64(be.Uint32(head[8:])), 4}, int64(be.Uint32(head[4:]))}
-	if s.one == 0 && s.table.count*4 > n.size-int64(n.header)-12 {
-		return s, false, damaged("stsz", n.off, "%d sizes do not fit into its %d bytes", s.table.count, n.size)
+	s := sizeTable{table: table{n.off + int64(n.header) + 12, int64(be.Uint32(head[8:])), 4}, bits: 32, one: int64(be.Uint32(head[4:]))}
+	if n.typ == "stz2" {
+		s.bits, s.one = int(head[7]), 0
+		if !slices.Contains([]int{4, 8, 16}, s.bits) {
+			return s, false, damaged("stz2", n.off, "sizes of %d bits", s.bits)
+		}
+		s.stride = max(1, int64(s.bits)/8)
+	}
+	if s.one == 0 && (s.table.count*int64(s.bits)+7)/8 > n.size-int64(n.header)-12 {
+		return s, false, damaged(n.typ, n.off, "%d sizes do not fit into its %d bytes", s.table.count, n.size)
 	}
 	return s, true, nil
 }
 
+// entriesOf returns the sizes of the samples [lo, hi); nil where all have one
+// size, or while they are missing.
+func (s sizeTable) entriesOf(d *demand, lo, hi int64) []byte {
+	if s.one != 0 {
+		return nil
+	}
+	if s.bits != 4 {
+		data, _ := s.entries(d, lo, hi, "stsz")
+		return data
+	}
+	packed, ok := s.entries(d, lo/2, (hi+1)/2, "stz2")
+	if !ok {
+		return nil
+	}
+	out := make([]byte, hi-lo)
+	for i := range out {
+		if out[i] = packed[(lo+int64(i))/2-lo/2] >> 4; (lo+int64(i))%2 == 1 {
+			out[i] = packed[(lo+int64(i))/2-lo/2] & 15
+		}
+	}
+	return out
+}
+
 // entriesWish asks for the sizes of samples along with what is needed.
 func (s sizeTable) entriesWish(d *demand, lo, hi int64) {
-	if s.one == 0 && s.table.off > 0 {
+	if s.one == 0 && s.table.off > 0 && s.bits >= 8 {
 		lo = max(0, lo-sliceMargin)
-		d.wish(s.off+4*lo, 4*(hi-lo), "stsz")
+		d.wish(s.off+s.stride*lo, s.stride*(hi-lo), "stsz")
 	}
 }

@@ -18,6 +18,18 @@ const Handful = 6
 // cost, whose moov is of 40 MB and more.
 const TenHours = 4 << 20
 
+// TenHoursMemory is the most memory that it sets aside, all told, in bytes: less
+// than the moov, since of that only parts are read.
+const TenHoursMemory = 48 << 20
+
+// The same film where each picture has a duration of its own: these are added up
+// from the nearer end, and how many there are other tables tell.
+const (
+	TenHoursVaried = 6 << 20 // bytes
+	TripsVaried    = 3       // further round trips
+	TripsListed    = 1       // the same for other tables with an entry for each picture, all told
+)
+
 // Fragmented MP4.
 const (
 	TripsFragments      = 3 // until the first media byte, with a sidx over the file or an mfra
