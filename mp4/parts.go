@@ -303,10 +303,6 @@ func (t *track) endInParts(d *demand) error {
 	ctts := t.stblNode.child("ctts")
 	total := t.tables.stts.count
 	if stts := t.stblNode.child("stts"); stts != nil && stts.large {
-		if ctts == nil {
-			t.end = stts.lasts
-			return nil
-		}
 		sizes, _, err := t.sizesInParts(d)
 		if err != nil {
 			return err
