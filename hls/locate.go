@@ -18,8 +18,11 @@ const (
 	// is reckoned up to the interval.
 	doubt   = 100 * time.Millisecond
 	doubtAt = 250 * time.Millisecond
-	// rounding is how far off a duration is that was rounded to milliseconds.
-	rounding = 2 * time.Millisecond
+	// rounding is how far off a duration is that was rounded to milliseconds, and
+	// clockError how far off one is that timestamps measure. Where all durations
+	// are the same, what is rounded is the same, too, and adds up.
+	rounding   = 2 * time.Millisecond
+	clockError = 100 * time.Microsecond
 	// slack is by how much a segment may begin late and still hold what begins
 	// with it.
 	slack = time.Millisecond
@@ -127,17 +130,20 @@ func (l *locator) doubtful(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	measured, said, n := x.end-x.start, first.duration, 1
+	measured, said, unsure := x.end-x.start, first.duration, rounding
 	if last := &l.list.segments[l.last]; last.discontinuity == first.discontinuity && l.last > l.first {
 		y, err := l.times(ctx, l.last)
 		if err != nil {
 			return false, err
 		}
-		if !contradicts(measured, said, before, n) {
-			measured, said, n = y.start-x.start, last.start-first.start, l.last-l.first
+		if !contradicts(measured, said, before, unsure) {
+			measured, said, unsure = y.start-x.start, last.start-first.start, time.Duration(l.last-l.first)*rounding
+			if l.list.uniform(from, l.last) {
+				unsure = clockError
+			}
 		}
 	}
-	if !contradicts(measured, said, before, n) {
+	if !contradicts(measured, said, before, unsure) {
 		return false, nil
 	}
 	if measured > 0 && said > 0 {
@@ -146,10 +152,21 @@ func (l *locator) doubtful(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// uniform reports whether segments are all said to be of the same length, but for
+// the last.
+func (m *media) uniform(from, last int) bool {
+	for i := from; i < last; i++ {
+		if m.segments[i].duration != m.segments[from].duration {
+			return false
+		}
+	}
+	return true
+}
+
 // contradicts reports whether a measured length and the one that a playlist
-// says of n segments differ by so much that a sum of such lengths, before, is
-// not to be believed.
-func contradicts(measured, said, before time.Duration, n int) bool {
+// says differ by so much, and by more than what is unsure of both, that a sum of
+// such lengths, before, is not to be believed.
+func contradicts(measured, said, before, unsure time.Duration) bool {
 	wrong := measured - said
 	if wrong < 0 {
 		wrong = -wrong
@@ -158,7 +175,7 @@ func contradicts(measured, said, before time.Duration, n int) bool {
 		return true
 	}
 	reckoned := float64(wrong) / float64(said) * float64(before)
-	return wrong > time.Duration(n)*rounding && reckoned > float64(doubtAt)
+	return wrong > unsure && reckoned > float64(doubtAt)
 }
 
 // run returns the first segment of the stretch between discontinuities that a

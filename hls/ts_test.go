@@ -3,6 +3,7 @@ package hls
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,6 +176,44 @@ func TestWrongDurations(t *testing.T) {
 			if n := o.totals.Transfer().Requests; n > need+budget.HLSWrong+budget.HLSNeighbours {
 				t.Errorf("durations of %s, [%g, %g): %d requests for %d: %v", wrong, a, b, n, need, o.files())
 			}
+		}
+	}
+}
+
+// TestDurationsThatAddUp: durations that are all off by as little as a rounding
+// add up over a long playlist: the segment that the interval lies in is found by
+// its timestamps, for one request more. Durations that are right cost none.
+func TestDurationsThatAddUp(t *testing.T) {
+	dir := tsPresentation(t)
+	const n = 300
+	for _, said := range []string{"3.999", "4.000"} {
+		o := newOrigin()
+		text := head
+		for i := range n {
+			name := fmt.Sprintf("s%03d.ts", i%10)
+			if i >= 270 || i == 0 { // the others are never read
+				b, err := io.ReadAll(mpegts.Shift(bytes.NewReader(readFile(t, dir, name)), int64(i/10*baseSeconds*mpegts.Clock)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.put(fmt.Sprintf("https://host.test/l/x%03d.ts", i), b)
+			}
+			text += fmt.Sprintf("#EXTINF:%s,\nx%03d.ts\n", said, i)
+		}
+		o.put("https://host.test/l/l.m3u8", []byte(text+"#EXT-X-ENDLIST\n"))
+		m := o.mustOpen(t, "https://host.test/l/l.m3u8", formats.Env{})
+		const a, b = 1103.8, 1109 // in the segments 275, 276 and 277
+		p := mustPlan(t, m, between(a, b))
+		clip(t, m, p)
+		if got := p.Covered; got.Start.Seconds() > a || got.Start.Seconds() < 1099.9 || got.End.Seconds() < b {
+			t.Errorf("durations of %s s: covered is %s", said, got)
+		}
+		need, extra := 1+3, 0
+		if said != "4.000" {
+			extra = budget.HLSWrong
+		}
+		if got := o.totals.Transfer().Requests; got > need+extra {
+			t.Errorf("durations of %s s: %d requests, want %d at most: %v", said, got, need+extra, o.files())
 		}
 	}
 }
