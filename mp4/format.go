@@ -3,6 +3,7 @@ package mp4
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -168,7 +169,14 @@ func (f *file) look(ctx context.Context, at int64) ([]byte, error) {
 	return got[:min(len(got), headerBytes)], err
 }
 
+// still are the brands of files that hold pictures without a time (ISO/IEC
+// 23008-12, AVIF).
+var still = []string{"avif", "heic", "heix", "heim", "heis", "mif1"}
+
 func (f *file) noMoov(at int64, media bool) error {
+	if slices.Contains(still, f.brand) {
+		return unsupported("ftyp", 0, "a still picture has no part in time", "a file of the brand %q without a moov", f.brand)
+	}
 	if media {
 		return damaged("", at, "the file ends without a moov: its recording or transfer was not finished")
 	}

@@ -71,6 +71,7 @@ func TestHostile(t *testing.T) {
 		{"no stco", patch(good, "stco", 0, -4, 'x'), nil, ""}, // the sound is left
 		{"no stsz", patch(good, "stsz", 0, -4, 'x'), nil, ""},
 		{"cmov", mkbox("moov", mkbox("cmov")), formats.ErrUnsupported, "moov/cmov"},
+		{"still picture", append(mkbox("ftyp", []byte("avif"), u32(0), []byte("mif1")), append(mkbox("meta", make([]byte, 40)), mkbox("mdat", make([]byte, 40))...)...), formats.ErrUnsupported, "ftyp"},
 		{"media segment alone", mkbox("moof", make([]byte, 16)), formats.ErrUnsupported, "moof"},
 		{"4,097 boxes", append(bytes.Repeat(mkbox("free"), 4097), good...), formats.ErrDamaged, ""},
 		{"zeros", make([]byte, 4096), formats.ErrDamaged, ""},
