@@ -122,7 +122,7 @@ func BenchmarkSeek(b *testing.B) {
 			b.Run(k.name+"/"+way.name, func(b *testing.B) {
 				var c cost
 				for b.Loop() {
-					c = k.measure(b, budget.OggSeeks, way.seek)
+					c = k.measure(budget.OggSeeks, way.seek)[0]
 				}
 				b.ReportMetric(c.mean(), "rounds/seek")
 				b.ReportMetric(float64(c.most), "rounds/worst")

@@ -21,14 +21,15 @@ import (
 const (
 	chainProbe  = 64 << 10  // bytes of one probe
 	chainProbes = 4         // probes of a round
-	chainRead   = 192 << 10 // what is left to look through is read whole
+	chainRead   = 384 << 10 // what is left to look through is read whole
 	chainGap    = 1 << 20   // within so many bytes nobody looks for a hidden link
 	chainRounds = 24        // most rounds for one boundary
 	// chainTrust is how many pages must lie between two places, of those that the
-	// bytes suggest, to believe that no other link lies there; with several
-	// streams, whose shares of the pages vary, so much less. After each look it is
-	// halved.
-	chainTrust  = 0.6
+	// bytes suggest, to believe that no other link lies there, and chainSteady the
+	// same where pages are as large before the gap as behind it. After each look
+	// both are halved.
+	chainTrust  = 0.65
+	chainSteady = 0.9
 	maxLinks    = 10_000
 	maxGlimpses = 1 << 14
 )
@@ -95,30 +96,26 @@ func (g glimpse) density(data int64) float64 {
 }
 
 // plausible reports whether there are about as many pages in a gap between two
-// glimpses as its bytes suggest, of at least one stream that both show: where
-// there are far fewer, whole links with the same serial numbers may lie in it.
+// glimpses as its bytes suggest: where there are far fewer, whole links with the
+// same serial numbers may lie in it.
 func plausible(gap int64, last map[uint32]uint32, before, behind glimpse, data int64, trust float64) bool {
-	expected := float64(gap) / max(before.density(data), behind.density(data))
-	count, all := map[uint32]int{}, 0
-	for _, p := range slices.Concat(before.pages, behind.pages) {
-		if p.off >= data {
-			count[p.serial]++
-			all++
-		}
-	}
+	a, b := before.density(data), behind.density(data)
+	expected := 2 * float64(gap) / (a + b)
+	trust *= chainTrust + (chainSteady-chainTrust)*max(0, 2*min(a, b)/max(a, b)-1)
+	counted := map[uint32]bool{}
+	var pages uint64
 	for _, p := range behind.pages {
-		seq, seen := last[p.serial]
-		share := float64(count[p.serial]) / float64(max(1, all))
-		if seen && p.seq > seq && float64(p.seq-seq) >= expected*share*trust {
-			return true
+		if seq, seen := last[p.serial]; seen && !counted[p.serial] && p.seq > seq {
+			counted[p.serial] = true
+			pages += uint64(p.seq - seq)
 		}
 	}
-	return false
+	return float64(pages) >= expected*trust
 }
 
 // boundary says what the glimpses tell of the end of a link. A page of the link
 // is believed to be of it if there are as many pages before it as the bytes
-// suggest, or so much of that: page sizes vary.
+// suggest, or trust of that many: page sizes vary.
 func (m *media) boundary(l *link, trust float64) boundary {
 	b := boundary{lo: l.off, hi: m.end, at: -1}
 	last := map[uint32]uint32{} // numbers of the link's last pages
@@ -137,14 +134,18 @@ func (m *media) boundary(l *link, trust float64) boundary {
 			}
 			seq, seen := last[p.serial]
 			header := p.off < l.data
-			if !l.has(p.serial) || p.bos && !header && (!seen || p.seq <= seq) || seen && !header && p.seq <= seq {
+			back := seen && !header && p.seq <= seq
+			if foreign := back || !l.has(p.serial); foreign && !p.bos && read >= 0 {
+				b.lo, read = p.end, p.end // all before it was seen: a stray page, or one that stands twice
+				continue
+			} else if foreign || p.bos && !header && !seen {
 				b.hi, b.away = p.off, g.pages[slices.Index(g.pages, p):]
 				if read >= 0 {
 					b.at = p.off
 				}
 				return b
 			}
-			if gap := p.off - b.lo; seen && gap > chainGap && !plausible(gap, last, before, g, l.data, trust/float64(len(l.streams))) {
+			if gap := p.off - b.lo; seen && gap > chainGap && !plausible(gap, last, before, g, l.data, trust) {
 				b.doubt = p.off
 				return b
 			}
@@ -164,13 +165,18 @@ func (m *media) boundary(l *link, trust float64) boundary {
 
 // findEnd searches the end of a link.
 func (m *media) findEnd(ctx context.Context, l *link) (int64, error) {
-	trust := chainTrust
+	trust := 1.0
+	var usual int64 // a little more, so that a look there is at the next
+	if l.off > 0 {
+		links := int64(len(m.links().links) - 1)
+		usual = l.off / max(links, 1) * 9 / 8
+	}
 	for round := range chainRounds {
 		b := m.boundary(l, trust)
 		if b.at >= 0 {
 			return b.at, nil
 		}
-		places := b.places(l)
+		places := b.places(l, usual)
 		if b.doubt > 0 {
 			trust /= 2
 			places = spread(b.lo, b.doubt)
@@ -192,21 +198,22 @@ func (m *media) findEnd(ctx context.Context, l *link) (int64, error) {
 		Hint:    "the file's page numbers or serial numbers contradict each other"}
 }
 
-// places says where to look next: around the place where, counted back by page
-// numbers, what lies behind the boundary begins, and evenly between.
-func (b *boundary) places(l *link) []seek.Range {
+// places says where to look next: where, counted back by page numbers, what lies
+// behind the boundary begins, which may be several links further on, and nearer to
+// the beginning; usual is how long links are, 0 where that is not known.
+func (b *boundary) places(l *link, usual int64) []seek.Range {
 	room := b.hi - b.lo
 	if room <= chainRead {
-		return []seek.Range{{Offset: b.lo, Length: min(room+maxPage, chainRead+maxPage)}}
+		return []seek.Range{{Offset: b.lo, Length: room + maxPage}}
 	}
 	guess, ok := b.extrapolate()
 	if !ok {
 		return spread(b.lo, b.hi)
 	}
 	wide := max(chainProbe, (b.hi-guess)/8)
-	centers := []int64{guess, guess - wide, guess + wide, b.lo + room/3}
-	if guess-b.lo < room/3 {
-		centers[3] = guess + 3*wide
+	centers := []int64{guess, guess + wide, b.lo + room/4, b.lo + room/16}
+	if usual > 0 && l.off+usual > b.lo && l.off+usual < b.hi {
+		centers[3] = l.off + usual
 	}
 	var out []seek.Range
 	for _, c := range centers {
@@ -300,7 +307,7 @@ func (m *media) adopt(l *link) {
 	if data, ok := m.window.Held(seek.Range{Offset: l.off, Length: min(max(headChunk, l.data-l.off), m.end-l.off)}); ok {
 		m.remember(l.off, data, false)
 	}
-	if b := m.boundary(l, chainTrust); l.end < 0 && b.at >= 0 {
+	if b := m.boundary(l, 1); l.end < 0 && b.at >= 0 {
 		l.end = b.at
 	} else if l.end < 0 && b.doubt == 0 && b.away == nil && m.end-b.lo <= tailChunk {
 		l.end = m.end

@@ -3,15 +3,88 @@ package ogg
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 )
 
 // steady returns so many seconds of Opus at about so many bytes a second.
 func steady(seconds int, seed uint64, rate float64) []byte {
 	return opusStream("", seconds, seed, func(_ int, r *rand.Rand) float64 { return rate * (0.9 + 0.2*r.Float64()) }).data
+}
+
+// music returns so many seconds of Opus of a rate that varies.
+func music(seconds int, seed uint64) []byte {
+	passage := &walk{sigma: 0.3, steps: 10}
+	return opusStream("", seconds, seed, func(_ int, r *rand.Rand) float64 { return 16000 * passage.next(r) }).data
+}
+
+// withSerials gives a file's streams other serial numbers.
+func withSerials(data []byte, add uint32) []byte {
+	out := make([]byte, 0, len(data))
+	for _, p := range scanPages(data, 0, true).pages {
+		out = appendPage(out, p.flags, p.granule, p.serial+add, p.seq, p.lacing, p.body)
+	}
+	return out
+}
+
+// Each boundary of a chain that is needed is found in few rounds, whatever lies
+// between, also where serial numbers are used again, and at the right byte.
+func TestChainBoundaries(t *testing.T) {
+	songs := func(n, seconds int, again bool) (parts [][]byte) {
+		for i := range n {
+			part := music(seconds+7*i%50, uint64(i+1))
+			if !again {
+				part = withSerials(part, uint32(i))
+			}
+			parts = append(parts, part)
+		}
+		return parts
+	}
+	pictures := theoraVorbis(t, 40, 1).data
+	tests := []struct {
+		name  string
+		parts [][]byte
+	}{
+		{"songs", songs(12, 180, false)},
+		{"songs with one serial number", songs(6, 180, true)},
+		{"announcements", songs(25, 20, false)},
+		{"short before long", [][]byte{steady(10, 1, 8000), withSerials(steady(3000, 2, 8000), 1)}},
+		{"short before long, one serial number", [][]byte{steady(600, 1, 8000), steady(1500, 2, 8000)}},
+		{"long before short", [][]byte{steady(3000, 1, 8000), withSerials(steady(10, 2, 8000), 1)}},
+		{"long before short, one serial number", [][]byte{steady(3000, 1, 8000), steady(10, 2, 8000)}},
+		{"pictures and sound, other serial numbers", [][]byte{pictures, withSerials(pictures, 2)}},
+		{"pictures and sound, the same serial numbers", [][]byte{pictures, theoraVorbis(t, 25, 2).data, pictures}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := over(t, seektest.New(slices.Concat(tt.parts...)), formats.Env{})
+			m := o.Media.(*media)
+			worst, sum := 0, 0
+			for !m.links().complete {
+				before := o.gate.rounds
+				if _, err := m.extend(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				rounds := o.gate.rounds - before
+				worst, sum = max(worst, rounds), sum+rounds
+			}
+			t.Logf("%d links: %d rounds at most, %d in all", len(tt.parts), worst, sum)
+			if worst > budget.OggChainRounds {
+				t.Errorf("%d rounds for one boundary, want at most %d", worst, budget.OggChainRounds)
+			}
+			at, got := int64(0), m.links().links
+			for i, part := range tt.parts {
+				if i >= len(got) || got[i].off != at {
+					t.Fatalf("link %d of %d does not begin at %d", i+1, len(got), at)
+				}
+				at += int64(len(part))
+			}
+		})
+	}
 }
 
 // A page that was seen in two halves was not seen: where the first page of the
@@ -25,7 +98,7 @@ func TestHalfSeen(t *testing.T) {
 	m.glimpses = nil
 	m.remember(0, data[:cut], false)
 	m.remember(cut, data[cut:], true)
-	if b := m.boundary(l, chainTrust); b.at >= 0 {
+	if b := m.boundary(l, 1); b.at >= 0 {
 		t.Errorf("the link ends at %d, it is said, and the page at %d was not seen", b.at, len(first))
 	}
 }

@@ -2,6 +2,7 @@ package ogg
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -29,18 +30,19 @@ func (l *link) close(ctx context.Context, w *seek.Window, limits formats.Limits)
 
 // readEnd reads the last granule positions of the link, whose end is known.
 func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
+	for chunk := int64(tailChunk / 4); chunk < tailChunk && l.end < w.Info().Size; chunk *= 2 { // what is held of a link within may do
+		from := max(l.data, l.end-chunk)
+		if data, held := w.Held(seek.Range{Offset: from, Length: l.end - from}); held && l.endsIn(from, data) {
+			return nil
+		}
+	}
 	for to, chunk := l.end, int64(tailChunk); to > l.data && l.end-to < tailMost; chunk *= 2 {
 		from := max(l.data, to-chunk)
 		data, err := w.ReadRange(ctx, seek.Range{Offset: from, Length: l.end - from}, seek.Tail, "last pages")
 		if err != nil {
 			return err
 		}
-		found := scanPages(data, from, from == l.data)
-		l.pageBytes = int64(len(data)) / int64(max(1, len(found.pages)))
-		for i := range found.pages {
-			l.ends(&found.pages[i])
-		}
-		if l.ended {
+		if l.endsIn(from, data); l.ended {
 			break
 		}
 		to = from
@@ -49,6 +51,18 @@ func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
 		l.finish, l.ended = l.begin, true
 	}
 	return nil
+}
+
+// endsIn takes the link's last bytes, and reports whether all streams have a
+// page in them.
+func (l *link) endsIn(from int64, data []byte) bool {
+	found := scanPages(data, from, from == l.data)
+	l.pageBytes = int64(len(data)) / int64(max(1, len(found.pages)))
+	l.endDamage = found.damage
+	for i := range found.pages {
+		l.ends(&found.pages[i])
+	}
+	return l.ended && !slices.ContainsFunc(l.streams, func(s *stream) bool { return !s.ended && !s.text() })
 }
 
 // ends takes a page near the link's end.
@@ -61,21 +75,26 @@ func (l *link) ends(p *page) {
 	if !ok {
 		return
 	}
-	s.finish, s.ended = pos.end, true
+	if !s.ended {
+		s.finish = pos.end
+	} else {
+		s.pageTicks = max(s.pageTicks, satSub(pos.end, s.finish))
+	}
+	s.finish, s.ended = max(s.finish, pos.end), true
 	if t := s.time(pos.end); !l.ended || l.finish.Less(t) {
 		l.finish, l.ended = t, true
 	}
 }
 
 // probe returns the most bytes of a probe: half of the usual for sound of less
-// than 256 kbit/s, unless its pages are so large that it would show none; and
-// twice for pictures, whose search is followed by that for a keyframe.
+// than 256 kbit/s, or what its pages need to show one; and five eighths more for
+// pictures, whose search is followed by a look back to the keyframe.
 func (l *link) probe() int64 {
 	const slow = 256_000 / 8 // bytes a second
 	if l.ended && l.mediaType() == "audio/ogg" && l.length().Seconds()*slow > float64(l.end-l.data) {
-		return min(max(4*l.pageBytes, seek.DefaultProbe/2), seek.DefaultProbe)
+		return min(max(3*l.pageBytes, seek.DefaultProbe/2), max(seek.DefaultProbe*3/4, l.pageBytes))
 	}
-	return 2 * seek.DefaultProbe
+	return seek.DefaultProbe * 13 / 8
 }
 
 // startSearch prepares the search of the link.

@@ -1,6 +1,7 @@
 package ogg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,11 +25,17 @@ func (m *media) Info() formats.Info {
 	if l.skeleton.indexed() {
 		info.Index = Skeleton
 	}
-	for _, k := range c.links {
+	for i, k := range c.links {
 		for _, o := range k.others {
 			info.Warnings = append(info.Warnings, fragment.Warning{Reason: fmt.Sprintf("at byte %d: stream %d is passed over: %s", o.off, o.serial, o.name)})
 		}
-		for _, d := range k.damage {
+		all := k.damage
+		if i < c.closed {
+			all = append(slices.Clip(all), k.endDamage...)
+			slices.SortFunc(all, func(a, b damage) int { return cmp.Compare(a.off, b.off) })
+			all = slices.Compact(all)
+		}
+		for _, d := range all {
 			info.Warnings = append(info.Warnings, d.warning())
 		}
 	}

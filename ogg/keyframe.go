@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/mediafrag/mediafrag/formats"
-	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -70,8 +69,8 @@ func (c *cutting) nameKeyframe(ctx context.Context, s *stream) (int64, error) {
 	unwatch := c.l.watch(around.see)
 	at, err := c.l.find(until, s, want)
 	unwatch()
-	if key, off, ok := around.keyframe(); ok {
-		return max(key, s.begin), c.readBack(ctx, s, off, key, around)
+	if key, behind, ok := around.keyframe(); ok {
+		return max(key, s.begin), c.readBack(ctx, s, behind, key, around)
 	}
 	if err != nil {
 		return 0, err
@@ -85,7 +84,7 @@ func (c *cutting) nameKeyframe(ctx context.Context, s *stream) (int64, error) {
 			continue
 		}
 		if pos, ok := s.position(m.granule); ok && pos.key <= want {
-			return max(pos.key, s.begin), c.readBack(ctx, s, at.from, pos.key, around)
+			return max(pos.key, s.begin), c.readBack(ctx, s, seek.Mark{Offset: at.from, Tick: s.nanos(want)}, pos.key, around)
 		}
 	}
 	return want, nil
@@ -119,68 +118,84 @@ func (a *surroundings) see(m seek.Mark) {
 }
 
 // keyframe returns the keyframe that was named, and where.
-func (a *surroundings) keyframe() (key, off int64, ok bool) {
+func (a *surroundings) keyframe() (key int64, behind seek.Mark, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.behind == nil {
-		return 0, 0, false
+		return 0, behind, false
 	}
 	pos, _ := a.s.position(a.behind.Value.(pageMark).granule)
-	return pos.key, a.behind.Offset, true
+	return pos.key, *a.behind, true
 }
 
-// readBack reads what lies between a keyframe and a place behind it, as far as
+// readBack reads what lies between a keyframe and a mark behind it, as far as
 // one can tell: most of it is the clip's, and to have it at once is better than
 // to search in it. Pages nearer to the keyframe that were seen make it less.
-func (c *cutting) readBack(ctx context.Context, s *stream, to, key int64, around *surroundings) error {
-	from, to := around.between(key, to)
-	early := max(0, from-int64(backSound*c.l.byteRate()))
-	from = max(early, c.backFrom(to, c.a.Sub(s.time(key))))
-	if from >= to {
+func (c *cutting) readBack(ctx context.Context, s *stream, behind seek.Mark, key int64, around *surroundings) error {
+	before, behind := around.between(key, behind)
+	rate := c.l.byteRate()
+	sound := min(1.1*c.l.soundPage(), backSound)
+	if seconds := float64(behind.Tick-before.Tick) / searchClock; before.Offset > 0 && 0 < seconds && seconds < backLocal {
+		rate = float64(behind.Offset-before.Offset) / seconds
+	}
+	seconds := float64(behind.Tick-s.nanos(key))/searchClock + sound
+	from := behind.Offset - min(int64(seconds*rate*backShare)+backMore, backMost)
+	from = max(from, before.Offset-int64(sound*rate), c.l.data)
+	if from >= behind.Offset {
 		return nil
 	}
-	data, err := c.w.ReadRange(ctx, seek.Range{Offset: from, Length: to - from}, seek.Probe, "back to the keyframe")
+	data, err := c.w.ReadRange(ctx, seek.Range{Offset: from, Length: behind.Offset - from}, seek.Probe, "back to the keyframe")
 	if err == nil {
 		c.l.search.Scan(from, data)
 	}
 	return err
 }
 
-// backFrom says where to begin to read so that so much time before a place is
-// likely to be read.
-func (c *cutting) backFrom(to int64, length fragment.Time) int64 {
-	n := int64((length.Seconds()+backSound)*c.l.byteRate()*backShare) + backMore
-	return max(c.l.data, to-min(n, backMost))
-}
-
-// between returns between which offsets a keyframe is known to lie, of which a
-// page at to counts.
-func (a *surroundings) between(key, to int64) (from, until int64) {
+// between returns the nearest marks that were seen before and behind a keyframe,
+// the one before empty where there is none. One behind counts from it.
+func (a *surroundings) between(key int64, behind seek.Mark) (before, nearest seek.Mark) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	from, until = 0, to
+	nearest = behind
 	for _, m := range a.before {
 		pos, _ := a.s.position(m.Value.(pageMark).granule)
 		switch {
-		case pos.end <= key:
-			from = max(from, m.Offset)
-		case pos.key == key:
-			until = min(until, m.Offset)
+		case pos.end <= key && m.Offset > before.Offset:
+			before = m
+		case pos.end > key && pos.key == key && m.Offset < nearest.Offset:
+			nearest = m
 		}
 	}
-	return from, until
+	return before, nearest
 }
 
 // How much is read back to a keyframe: so many times the rate, and so many
 // bytes more, since the keyframe itself is large.
 const (
-	backShare = 1.3
-	backMore  = 48 << 10
+	backShare = 1.15
+	backMore  = 32 << 10
 	backMost  = 1 << 20
 	// backSound is how many seconds of sound a page may hold, so that the one in
 	// which sound begins lies before the keyframe.
 	backSound = 0.75
+	// backLocal is within how many seconds around a keyframe the rate of what was
+	// seen counts, not that of the whole.
+	backLocal = 8.0
 )
+
+// soundPage is how many seconds a page of sound lasts at most, of those at the
+// link's ends.
+func (l *link) soundPage() (seconds float64) {
+	for _, s := range l.streams {
+		if s.audio() {
+			seconds = max(seconds, s.rate.time(s.pageTicks).Seconds())
+		}
+	}
+	if seconds == 0 {
+		return backSound
+	}
+	return seconds
+}
 
 // byteRate is the link's average rate, in bytes a second.
 func (l *link) byteRate() float64 {

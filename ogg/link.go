@@ -34,7 +34,9 @@ type stream struct {
 	begun   bool     // begin is known
 	finish  int64    // the tick at which it ends
 	ended   bool     // finish is known
-	index   int      // number in the link's searches
+	// pageTicks is how long a page lasts at most, of those near the link's end.
+	pageTicks int64
+	index     int // number in the link's searches
 }
 
 // other is a stream that is passed over.
@@ -55,7 +57,7 @@ type link struct {
 	streams  []*stream
 	others   []other
 	skeleton *skeleton
-	damage   []damage
+	damage   []damage // in its head
 
 	begin  fragment.Time // the file's own clock where it begins to present
 	finish fragment.Time // and where it ends
@@ -63,6 +65,7 @@ type link struct {
 	search *seek.Search
 	// pageBytes is what a page near the end takes.
 	pageBytes int64
+	endDamage []damage // near the end
 	watchers
 }
 
@@ -268,6 +271,9 @@ func (r *linkReader) add(p *page) error {
 		return r.begin(p)
 	}
 	if !r.link.has(p.serial) { // nobody introduced it
+		return nil
+	}
+	if p.bos() && p.seq == 0 && !r.closed { // it stands twice
 		return nil
 	}
 	if !p.bos() {

@@ -103,7 +103,7 @@ func (m *media) open(ctx context.Context) error {
 	m.remember(from, tail, true)
 	m.adopt(first)
 	m.found.Store(&chain{links: []*link{first}})
-	if m.boundary(first, chainTrust).away == nil { // one link, as far as can be told
+	if m.boundary(first, 1).away == nil { // one link, as far as can be told
 		_, err = m.extend(ctx)
 	}
 	for err == nil && m.atHand() {
