@@ -51,11 +51,11 @@ func parseDocHeader(b []byte) (h docHeader, end int64, err error) {
 		}
 	}
 	if l.id < maxIDLength || l.id > 8 || l.size < 1 || l.size > maxSizeLength {
-		return h, 0, unsupported("EBML", 0, fmt.Sprintf("IDs of %d and sizes of %d bytes", l.id, l.size), "")
+		return h, 0, unsupported("EBML", 0, fmt.Sprintf("IDs of %d and sizes of %d bytes", l.id, l.size), "write the file anew with mkvmerge: all others have IDs of 4 and sizes of 8 bytes at most")
 	}
 	h.lengths = l
 	if h.docType != "webm" && h.docType != "matroska" {
-		return h, 0, unsupported("EBML/DocType", 0, fmt.Sprintf("%q is neither webm nor matroska", h.docType), "")
+		return h, 0, unsupported("EBML/DocType", 0, fmt.Sprintf("%q is neither webm nor matroska", h.docType), "check that the address is that of a WebM or Matroska file")
 	}
 	return h, e.end(), nil
 }
