@@ -43,11 +43,11 @@ func (b *stretch) vectors() func(sample int64) int {
 
 // systems returns the boxes that say for the clip how to come by its keys, where
 // they change from fragment to fragment.
-func (m *moof) systems() []byte {
-	var out []byte
-	for c, err := range m.box.children() {
+func (b box) systems() [][]byte {
+	var out [][]byte
+	for c, err := range b.children() {
 		if err == nil && c.typ == "pssh" {
-			out = append(out, c.raw...)
+			out = append(out, c.raw)
 		}
 	}
 	return out
@@ -56,10 +56,13 @@ func (m *moof) systems() []byte {
 // takeSystems takes those boxes out of fragments, each once, for a clip with one
 // moov.
 func (c *clip) takeSystems(fragments []*moof) {
+	have := c.movie.box.systems()
 	for _, m := range fragments {
-		all := m.systems()
-		if len(all) > 0 && !slices.ContainsFunc(c.systems, func(b []byte) bool { return bytes.Equal(b, all) }) {
-			c.systems = append(c.systems, all)
+		for _, b := range m.box.systems() {
+			if !slices.ContainsFunc(have, func(h []byte) bool { return bytes.Equal(b, h) }) {
+				have = append(have, b)
+				c.systems = append(c.systems, b)
+			}
 		}
 	}
 }

@@ -160,7 +160,7 @@ func (v *view) sections(cuts []*cut, info *seek.Info) []section {
 		if v.hole != nil && i == v.hole.before {
 			out = append(out, v.stretches(cuts)...)
 		}
-		s := section{number: f.number, samples: map[*cut]sampleRange{}, info: info, segment: f.segment, systems: f.systems()}
+		s := section{number: f.number, samples: map[*cut]sampleRange{}, info: info, segment: f.segment, systems: slices.Concat(f.box.systems()...)}
 		for _, cut := range cuts {
 			s.samples[cut] = v.spans[cut.track.id][i]
 		}
