@@ -24,6 +24,7 @@ func TestAccepted(t *testing.T) {
 	for _, f := range fragmentedFiles {
 		all = append(all, f.made)
 	}
+	all = append(all, fragmentedCodings...)
 	for _, c := range codecs {
 		if c.short || tools.Full() {
 			all = append(all, c.made)
@@ -36,7 +37,7 @@ func TestAccepted(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			o := mustOpen(t, m.path(t))
 			layouts := []formats.Layout{""}
-			if o.Info().Index == mp4.Sidx || o.Info().Index == mp4.Mfra {
+			if o.Info().Index != mp4.None { // else it is fragmented anyway
 				layouts = append(layouts, mp4.Fragmented)
 			}
 			for _, layout := range layouts {

@@ -33,10 +33,48 @@ var fragmentedFiles = []struct {
 	{made{name: "opus-fragments", args: args(tone48, s("-c:a", "libopus", "-b:a", "64k", "-frag_duration", "500000", "-movflags", "+delay_moov+default_base_moof+dash+global_sidx")), frame: 960, trait: interval{4.2, 6}}, mp4.Sidx},
 }
 
+// fragmentedCodings are the codings of [files] in fragments. A full run has all
+// of them, a short one the first.
+var fragmentedCodings = func() []made {
+	var out []made
+	inFragments := s("-frag_duration", "1500000", "-movflags", "+delay_moov+default_base_moof")
+	for _, m := range files {
+		switch m.name {
+		case "mpeg4-mp3", "flac", "mp3", "alac", "ac3", "pcm", "all-sync", "aac-noise":
+			m.name, m.args = m.name+"-fragments", append(m.args[:len(m.args):len(m.args)], inFragments...)
+			m.frame = max(m.frame, 1024) // ffmpeg writes PCM in samples of that many
+			out = append(out, m)
+		}
+	}
+	return out
+}()
+
+// TestFragmentedCodings cuts fragments of every coding in both layouts.
+func TestFragmentedCodings(t *testing.T) {
+	for n, m := range fragmentedCodings {
+		if n > 0 && !tools.Full() {
+			break
+		}
+		t.Run(m.name, func(t *testing.T) {
+			path := m.path(t)
+			o := mustOpen(t, path)
+			want := []interval{m.trait}
+			if tools.Full() {
+				want = append(want, intervals...)
+			}
+			for _, i := range want {
+				for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
+					t.Run(name(i.a, i.b)+" "+string(layout), func(t *testing.T) { m.compareLayout(t, o, path, i, layout) })
+				}
+			}
+		})
+	}
+}
+
 // TestFragmented cuts fragmented files in both layouts and compares the clips
 // as those of progressive files.
 func TestFragmented(t *testing.T) {
-	if pairs := (len(files) + len(fragmentedFiles) + len(codecs)) * (1 + len(intervals)); pairs < budget.PairsMP4Full {
+	if pairs := (2*len(files) + len(fragmentedFiles) + len(fragmentedCodings) + 2*len(codecs)) * (1 + len(intervals)); pairs < budget.PairsMP4Full {
 		t.Errorf("the matrices have %d pairs, want at least %d", pairs, budget.PairsMP4Full)
 	}
 	for _, m := range fragmentedFiles {
