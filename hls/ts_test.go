@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -166,6 +167,11 @@ func TestWrongDurations(t *testing.T) {
 			o := newOrigin()
 			o.putFolder(t, "https://host.test/ts", dir)
 			o.put("https://host.test/ts/wrong.m3u8", []byte(text+"#EXT-X-ENDLIST\n"))
+			whole := map[string]bool{} // segments that were read, not only looked into
+			o.fail = func(name string, r seek.Request) error {
+				whole[name] = whole[name] || r.Purpose == seek.Media
+				return nil
+			}
 			m := o.mustOpen(t, "https://host.test/ts/wrong.m3u8", formats.Env{})
 			p := mustPlan(t, m, between(a, b))
 			path := write(t, "clip.ts", clip(t, m, p))
@@ -175,6 +181,10 @@ func TestWrongDurations(t *testing.T) {
 			need := 1 + last - first + 1
 			if n := o.totals.Transfer().Requests; n > need+budget.HLSWrong+budget.HLSNeighbours {
 				t.Errorf("durations of %s, [%g, %g): %d requests for %d: %v", wrong, a, b, n, need, o.files())
+			}
+			maps.DeleteFunc(whole, func(_ string, read bool) bool { return !read })
+			if n, most := len(whole), last-first+1+budget.HLSWrong; n > most {
+				t.Errorf("durations of %s, [%g, %g): %d segments, want %d at most: %v", wrong, a, b, n, most, whole)
 			}
 		}
 	}
@@ -211,6 +221,9 @@ func TestDurationsThatAddUp(t *testing.T) {
 		need, extra := 1+3, 0
 		if said != "4.000" {
 			extra = budget.HLSWrong
+		}
+		if files := o.files(); !slices.Contains(files, "x275.ts") || !slices.Contains(files, "x277.ts") {
+			t.Errorf("durations of %s s: asked for %v", said, files)
 		}
 		if got := o.totals.Transfer().Requests; got > need+extra {
 			t.Errorf("durations of %s s: %d requests, want %d at most: %v", said, got, need+extra, o.files())
