@@ -160,6 +160,20 @@ func (c *children) next() (e element, body []byte, ok bool, err error) {
 	return element{}, nil, false, nil
 }
 
+// all calls f for each element, to the end or to the first error: of f, or about
+// what is damaged.
+func (c children) all(f func(e element, body []byte) error) error {
+	for {
+		e, body, ok, err := c.next()
+		if err != nil || !ok {
+			return err
+		}
+		if err := f(e, body); err != nil {
+			return err
+		}
+	}
+}
+
 // uintOf reads an unsigned integer element's body, 0 to 8 bytes.
 func uintOf(b []byte) (v uint64) {
 	for _, c := range b[:min(len(b), 8)] {

@@ -29,14 +29,7 @@ func parseDocHeader(b []byte) (h docHeader, end int64, err error) {
 	}
 	c := children{lengths: h.lengths, data: b[e.head:e.end()], base: e.head, path: "EBML"}
 	l := h.lengths
-	for {
-		x, body, ok, err := c.next()
-		if err != nil {
-			return h, 0, err
-		}
-		if !ok {
-			break
-		}
+	if err := c.all(func(x element, body []byte) error {
 		switch x.id {
 		case idDocType:
 			h.docType = stringOf(body)
@@ -49,6 +42,9 @@ func parseDocHeader(b []byte) (h docHeader, end int64, err error) {
 		case idEBMLMaxSizeLength:
 			l.size = int(min(uintOf(body), 1<<8))
 		}
+		return nil
+	}); err != nil {
+		return h, 0, err
 	}
 	if l.id < maxIDLength || l.id > 8 || l.size < 1 || l.size > maxSizeLength {
 		return h, 0, unsupported("EBML", 0, fmt.Sprintf("IDs of %d and sizes of %d bytes", l.id, l.size), "write the file anew with mkvmerge: all others have IDs of 4 and sizes of 8 bytes at most")
@@ -76,14 +72,7 @@ var epoch = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 func parseInfo(l lengths, e element, body []byte) (segmentInfo, error) {
 	i := segmentInfo{scale: 1e6}
 	c := children{lengths: l, data: body, base: e.body(), path: "Segment/Info"}
-	for {
-		x, b, ok, err := c.next()
-		if err != nil {
-			return i, err
-		}
-		if !ok {
-			break
-		}
+	if err := c.all(func(x element, b []byte) error {
 		switch x.id {
 		case idTimestampScale:
 			i.scale = ticksOf(b)
@@ -100,6 +89,9 @@ func parseInfo(l lengths, e element, body []byte) (segmentInfo, error) {
 				i.created = epoch.Add(time.Duration(intOf(b)))
 			}
 		}
+		return nil
+	}); err != nil {
+		return i, err
 	}
 	if i.scale <= 0 || i.scale > 1e15 {
 		return i, damaged("Segment/Info/TimestampScale", e.offset, fmt.Sprintf("%d ns", i.scale))

@@ -2,11 +2,9 @@ package webm
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -163,41 +161,6 @@ func (o *opening) note(e element) {
 	}
 }
 
-// seekHead reads a SeekHead whose body is at hand, or remembers it.
-func (o *opening) seekHead(e element) {
-	b := o.peek(e.body())
-	if e.size == unknownSize || e.size > maxGuess {
-		return
-	}
-	if int64(len(b)) < e.size {
-		o.second = append(o.second, e)
-		return
-	}
-	each(o.m.doc.lengths, e, b[:e.size], func(x element, b []byte) {
-		if x.id != idSeek {
-			return
-		}
-		var id uint32
-		pos := int64(-1)
-		each(o.m.doc.lengths, x, b, func(y element, b []byte) {
-			switch y.id {
-			case idSeekID:
-				if len(b) <= 4 {
-					id = uint32(uintOf(b))
-				}
-			case idSeekPosition:
-				pos = ticksOf(b)
-			}
-		})
-		at := o.m.segment.body() + pos
-		if pos < 0 || !isLevel1(id) || id == idCluster || o.seen[at] || at >= o.limit() || o.tells[id] >= maxTold {
-			return
-		}
-		o.told[at] = id
-		o.tells[id]++
-	})
-}
-
 // ready reports whether what must be known is known.
 func (o *opening) ready() bool {
 	_, info := o.found[idInfo]
@@ -227,27 +190,6 @@ func (o *opening) wanted(at int64, id uint32) bool {
 		return true
 	}
 	return false
-}
-
-// resolve looks at the told places that are at hand; those that lie are dropped.
-func (o *opening) resolve() {
-	for again := true; again; {
-		again = false
-		for _, at := range slices.Sorted(maps.Keys(o.told)) {
-			id, b := o.told[at], o.peek(at)
-			if len(b) < maxHeader && at+int64(len(b)) < o.limit() {
-				continue
-			}
-			delete(o.told, at)
-			e, err := o.m.doc.parse(b, at)
-			if err != nil || e.id != id || e.size == unknownSize && e.id != idCluster || e.end() > o.m.segment.end() {
-				o.m.warn("a SeekHead points to %s at byte %d, where there is none", element{id: id}, at)
-				continue
-			}
-			again = true
-			o.note(e)
-		}
-	}
 }
 
 // readMore fetches, all at once, what is told and wanted, and where the walk
@@ -329,159 +271,5 @@ func (o *opening) read(ctx context.Context, requests []seek.Request) error {
 	for i, data := range got {
 		o.chunks = append(o.chunks, chunk{requests[i].Offset, data})
 	}
-	return nil
-}
-
-// searchTail looks in the last bytes for elements that follow each other up to
-// the end exactly, such as Cues that no SeekHead tells of.
-func (o *opening) searchTail() {
-	size := o.m.w.Info().Size
-	if size <= headSize {
-		return
-	}
-	data := o.peek(max(0, size-headSize))
-	end := o.limit()
-	base := size - int64(len(data))
-	for i := 0; i+maxHeader < len(data) && base+int64(i) < end; i++ {
-		e, err := o.m.doc.parse(data[i:], base+int64(i))
-		if err != nil || !isLevel1(e.id) || e.id == idCluster || e.size == unknownSize {
-			continue
-		}
-		if chain := o.chain(e, end); chain != nil {
-			for _, e := range chain {
-				if !o.seen[e.offset] && e.id != idVoid {
-					o.note(e)
-				}
-			}
-			return
-		}
-	}
-}
-
-// maxChain is the most elements that are looked for at the end of a file.
-const maxChain = 32
-
-// chain returns the elements from e on if they end at end exactly.
-func (o *opening) chain(e element, end int64) []element {
-	chain := []element{e}
-	for e.end() < end {
-		if len(chain) >= maxChain {
-			return nil
-		}
-		next, err := o.m.doc.parse(o.peek(e.end()), e.end())
-		if err != nil || !isLevel1(next.id) && next.id != idVoid || next.size == unknownSize {
-			return nil
-		}
-		e = next
-		chain = append(chain, e)
-	}
-	if e.end() != end {
-		return nil
-	}
-	return chain
-}
-
-// parseAll fetches what is missing of the elements that were found, at once,
-// and reads them.
-func (o *opening) parseAll(ctx context.Context) error {
-	m := o.m
-	var requests []seek.Request
-	wanted := []uint32{idInfo, idTracks, idCues, idChapters}
-	for _, id := range wanted {
-		e, ok := o.found[id]
-		switch {
-		case !ok && id == idTracks, !ok && id == idInfo && !o.stuck:
-			return damaged("Segment/"+names[id], m.segment.offset, "there is none, or it lies behind more elements than are looked at")
-		case !ok, id == idChapters && e.size > maxChapters:
-			continue
-		case e.size > m.limits.Index || e.size == unknownSize:
-			return &formats.Error{Container: "webm", Element: "Segment/" + e.String(), Offset: e.offset,
-				Problem: fmt.Sprintf("%d bytes, more than the limit of %d", e.size, m.limits.Index), Hint: "raise Limits.Index", Err: seek.ErrLimit}
-		}
-		if have := int64(len(o.peek(e.body()))); have < e.size {
-			requests = append(requests, seek.Request{Range: seek.Range{Offset: e.body() + have, Length: e.size - have}, Purpose: seek.Index, Note: e.String()})
-		}
-	}
-	if err := o.read(ctx, requests); err != nil {
-		return err
-	}
-	bodies := map[uint32][]byte{}
-	for id, e := range o.found {
-		b := o.peek(e.body())
-		if e.size > int64(len(b)) {
-			b = o.join(e)
-		}
-		if e.size >= 0 && e.size <= int64(len(b)) {
-			bodies[id] = b[:e.size:e.size]
-		}
-	}
-	return o.parseBodies(bodies)
-}
-
-// join returns an element's body from two chunks that meet.
-func (o *opening) join(e element) []byte {
-	out := append([]byte(nil), o.peek(e.body())...)
-	for int64(len(out)) < e.size {
-		more := o.peek(e.body() + int64(len(out)))
-		if len(more) == 0 {
-			return nil
-		}
-		out = append(out, more...)
-	}
-	return out
-}
-
-func (o *opening) parseBodies(bodies map[uint32][]byte) (err error) {
-	m := o.m
-	m.info.scale = 1e6
-	for _, id := range []uint32{idInfo, idTracks, idCues} { // those that must be whole where they are
-		e, ok := o.found[id]
-		if !ok {
-			continue
-		}
-		body, ok := bodies[id]
-		if !ok {
-			if id == idCues {
-				m.warn("the index at byte %d is cut off", e.offset)
-				continue
-			}
-			return damaged("Segment/"+e.String(), e.offset, "the file ends in it")
-		}
-		switch id {
-		case idInfo:
-			m.info, err = parseInfo(m.doc.lengths, e, body)
-		case idTracks:
-			m.tracks, err = parseTracks(m.doc.lengths, e, body)
-		case idCues:
-			m.cuesElement = e
-			m.cues, err = m.parseCues(e, body)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	m.first = o.found[idCluster]
-	for id, e := range o.found {
-		if id != idCluster && m.first.id != 0 && e.offset > m.first.offset {
-			m.others = append(m.others, e.offset)
-		}
-	}
-	for at, id := range o.told {
-		if id != idCluster && at > m.first.offset {
-			m.others = append(m.others, at)
-		}
-		switch id {
-		case idTags:
-			o.tags = append(o.tags, at)
-		case idAttachments:
-			m.attachmentsAt = at
-		}
-	}
-	slices.Sort(o.tags)
-	m.tagsAt = o.tags
-	if e, ok := o.found[idAttachments]; ok {
-		m.attachmentsAt = e.offset
-	}
-	m.chapters = parseChapters(m.doc.lengths, o.found[idChapters], bodies[idChapters])
 	return nil
 }

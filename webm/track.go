@@ -64,26 +64,22 @@ func parseTracks(l lengths, e element, body []byte) ([]*track, error) {
 	var out []*track
 	numbers := map[uint64]bool{}
 	c := children{lengths: l, data: body, base: e.body(), path: "Segment/Tracks"}
-	for {
-		child, b, ok, err := c.next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	if err := c.all(func(child element, b []byte) error {
 		if child.id != idTrackEntry {
-			continue
+			return nil
 		}
 		t, err := parseTrackEntry(l, child, b)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if t.number == 0 || numbers[t.number] {
-			return nil, damaged("Segment/Tracks/TrackEntry", child.offset, "its TrackNumber is missing or stands twice")
+			return damaged("Segment/Tracks/TrackEntry", child.offset, "its TrackNumber is missing or stands twice")
 		}
 		numbers[t.number] = true
 		out = append(out, t)
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	if len(out) == 0 {
 		return nil, damaged("Segment/Tracks", e.offset, "there is no track in it")
@@ -97,14 +93,7 @@ func parseTrackEntry(l lengths, e element, body []byte) (*track, error) {
 	var bcp47 string
 	var video, audio []byte
 	c := children{lengths: l, data: body, base: e.body(), path: "Segment/Tracks/TrackEntry"}
-	for {
-		child, b, ok, err := c.next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	if err := c.all(func(child element, b []byte) error {
 		switch child.id {
 		case idTrackNumber:
 			t.number = uintOf(b)
@@ -139,6 +128,9 @@ func parseTrackEntry(l lengths, e element, body []byte) (*track, error) {
 		case idContentEncodings:
 			t.encodings(l, child, b)
 		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	if bcp47 != "" { // it takes the place of Language
 		t.Language = bcp47
