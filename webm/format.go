@@ -42,9 +42,6 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	m.byNumber = map[uint64]*track{}
 	for _, t := range m.tracks {
 		m.byNumber[t.number] = t
-		if m.doc.docType == "webm" && t.sound.cut == cutPreSkip {
-			t.sound.ideal = max(opusBrief, t.sound.warmUp)
-		}
 	}
 	m.setDefaults()
 	if i := slices.IndexFunc(m.tracks, func(t *track) bool { return t.kind == typeVideo }); i >= 0 {

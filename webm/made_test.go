@@ -31,7 +31,8 @@ type soundRule int
 
 const (
 	exact  soundRule = iota // to the bit, and the right number of samples
-	opus                    // the right number of samples; converges
+	opus                    // the right number of samples; to the bit but for rounding
+	speech                  // the right number of samples; converges
 	whole                   // whole frames
 	jitter                  // times of capture: frames do not follow each other exactly
 )
@@ -75,7 +76,7 @@ var files = []made{
 	{name: "merged-vp9-opus", from: "vp9-opus.webm", full: true, merge: s("--webm"), sound: opus, trait: interval{6.6, 8}},
 	{name: "merged-groups", ext: "mkv", from: "h264-aac.mkv", full: true, merge: s("--engage", "no_simpleblocks", "--cluster-length", "700ms"), trait: interval{5.5, 8}},
 	{name: "opus-only", args: args(tone48, opusCodec), sound: opus, trait: interval{4.2345, 6}},
-	{name: "opus-speech", args: args(noise, s("-c:a", "libopus", "-b:a", "24k", "-application", "voip", "-frame_duration", "60")), sound: opus, trait: interval{3.7, 4.1}},
+	{name: "opus-speech", args: args(noise, s("-c:a", "libopus", "-b:a", "24k", "-application", "voip", "-frame_duration", "60")), sound: speech, trait: interval{3.7, 4.1}},
 	{name: "vorbis-only", full: true, args: args(tone441, vorbis), trait: interval{4.2345, 6}},
 	{name: "mp3-laced", ext: "mka", merge: s(), args: args(tone441, s("-c:a", "libmp3lame", "-b:a", "64k")), trait: interval{4.2, 6}},
 	{name: "flac-only", ext: "mka", full: true, args: args(tone441, s("-c:a", "flac")), trait: interval{4.2345, 6}},

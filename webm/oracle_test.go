@@ -214,7 +214,9 @@ func (m made) judge(t *testing.T, n int, original, got oracle.Sound, a, b, shown
 	}
 	most := float64(oracle.Exact)
 	switch m.sound {
-	case opus, jitter:
+	case opus:
+		most = budget.CeltResidual
+	case speech, jitter:
 		most = budget.OpusResidual
 	case whole:
 		most = budget.NoiseResidual

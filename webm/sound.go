@@ -40,10 +40,9 @@ const (
 	opusRate = 48000
 	opusGrid = 120 // 2.5 ms, the shortest frame
 	// opusWarmUp is what RFC 7845 section 4.2 asks for; opusIdeal made clips of
-	// ten seconds equal to the bit. WebM gets opusBrief, for Chromium waits as
-	// long as the pre-skip before it plays.
+	// ten seconds equal to the bit. Chromium plays either without a wait, but
+	// counts what is decoded before the clip into the duration that it shows.
 	opusWarmUp = 80e6
-	opusBrief  = 240e6
 	opusIdeal  = 1000e6
 	// maxPreSkip is the most that OpusHead can state (16 bits).
 	maxPreSkip = 65535

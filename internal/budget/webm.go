@@ -19,6 +19,8 @@ const (
 	// so that frames do not follow each other exactly, in seconds.
 	JitterWebM = 0.025
 	// OpusResidual is the most that Opus may differ from the original's within
-	// the interval, in dB: its decoder converges over what leads in.
+	// the interval, in dB, where its speech coder is used, whose state never quite
+	// forgets where decoding began; CeltResidual is the same for all else.
 	OpusResidual = -40
+	CeltResidual = -150
 )
