@@ -101,9 +101,10 @@ type damage struct {
 
 // scanned is what a stretch of bytes holds.
 type scanned struct {
-	pages  []page
-	damage []damage
-	rest   int64 // offset where a page may begin that the end of the bytes cuts off
+	checked int // bytes of checksums that were computed
+	pages   []page
+	damage  []damage
+	rest    int64 // offset where a page may begin that the end of the bytes cuts off
 }
 
 // checkFactor bounds the work of looking for pages in what is made to look like
@@ -115,7 +116,7 @@ const checkFactor = 8
 // page may begin anywhere: bytes before it are damage only if aligned is set.
 func scanPages(data []byte, off int64, aligned bool) scanned {
 	var s scanned
-	budget := checkFactor*len(data) + 2*maxPage
+	most := checkFactor*len(data) + 2*maxPage
 	lost, reason := -1, ""
 	if !aligned {
 		lost = 0
@@ -132,19 +133,19 @@ func scanPages(data []byte, off int64, aligned bool) scanned {
 		lost = -1
 	}
 	at, short := 0, -1
-	for at < len(data) && budget > 0 {
+	for at < len(data) && s.checked < most {
 		p, kind := parsePage(data[at:], off+int64(at))
 		switch kind {
 		case parsedPage:
 			found(at)
 			s.pages = append(s.pages, p)
-			budget -= int(p.size())
+			s.checked += int(p.size())
 			at += int(p.size())
 			short = -1
 			continue
 		case parsedBad:
 			lose(at, "page with a wrong checksum")
-			budget -= int(p.size())
+			s.checked += int(p.size())
 		case parsedShort:
 			if short < 0 {
 				short = at

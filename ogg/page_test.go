@@ -74,14 +74,22 @@ func TestResync(t *testing.T) {
 }
 
 // Bytes that look like thousands of pages cost no more than reading them a few
-// times.
+// times, with or without a page among them.
 func TestScanIsBounded(t *testing.T) {
-	var evil []byte
-	for len(evil) < 1<<20 {
-		evil = append(evil, "OggS\x00\x00\xff\xff"...)
-	}
-	if s := scanPages(evil, 0, true); len(s.pages) != 0 {
-		t.Errorf("%d pages in what is none", len(s.pages))
+	small := appendPage(nil, 0, 1, 1, 0, []byte{3}, []byte("abc"))
+	for name, unit := range map[string][]byte{
+		"no page":       append([]byte("OggS\x00\x00"), bytes.Repeat([]byte{0xff}, 40)...),
+		"valid between": append(append([]byte("OggS\x00\x00"), bytes.Repeat([]byte{0xff}, 40)...), small...),
+		"valid":         small,
+	} {
+		data := bytes.Repeat(unit, (1<<20)/len(unit))
+		s := scanPages(data, 0, true)
+		if most := checkFactor*len(data) + 3*maxPage; s.checked > most || s.checked == 0 {
+			t.Errorf("%s: the checksums of %d bytes were computed for %d", name, s.checked, len(data))
+		}
+		if want := len(data) / len(small); name == "valid" && len(s.pages) != want {
+			t.Errorf("%d pages, want %d", len(s.pages), want)
+		}
 	}
 }
 

@@ -184,6 +184,10 @@ func (c *cutting) state(out *clip) {
 		from, to, shown, until = from.Min(a), to.Max(b), shown.Min(p), until.Max(q)
 	}
 	out.covered, out.presented = fragment.Between(from, to), fragment.Between(shown, until)
+	if c.l.skeleton != nil && c.l.skeleton.lies.Load() {
+		out.warnings = append(out.warnings, fragment.Warning{Reason: fmt.Sprintf(
+			"at byte %d: the keyframe index of the Skeleton leads to no page of its stream; it is not used", c.l.off)})
+	}
 	for _, r := range []*region{c.head, c.tail} {
 		if r != nil {
 			for _, d := range r.damage {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/formats"
 )
 
 // app is what the commands share: where they read and write, how they get a
@@ -71,12 +72,25 @@ func (a *app) command() *cobra.Command {
 		return usagef("%v; see '%s --help'", err, cmd.CommandPath())
 	})
 	a.flags.register(root.PersistentFlags())
+	completeValues(root)
 	root.AddCommand(a.getCommand(), a.planCommand(), a.infoCommand(), a.parseCommand(), a.benchCommand(), a.demoCommand())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.flags.check(cmd.Flags()) }
 	for _, cmd := range root.Commands() {
 		cmd.Long = strings.TrimSpace(cmd.Long) + "\n\n" + exitHelp
 	}
 	return root
+}
+
+// completeValues tells the shell the values of flags that have only few.
+func completeValues(root *cobra.Command) {
+	for name, values := range map[string][]cobra.Completion{
+		"form":     {string(formats.Standalone), string(formats.Verbatim)},
+		"timeline": {string(formats.Zero), string(formats.Original)},
+	} {
+		if err := root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // no such flag: a mistake of this program
+		}
+	}
 }
 
 // version says what was built, from what the build itself recorded.
