@@ -29,7 +29,6 @@ type searched struct {
 	search *seek.Search
 	start  int64 // where the first fragment is
 	reader *fragmentReader
-	lead   map[uint32]int64 // the composition offset of each track's first sample: of sync samples, in all likelihood
 }
 
 var _ locator = (*searched)(nil)
@@ -62,10 +61,7 @@ func (f *file) searcher(ctx context.Context) (locator, error) {
 // searched returns a search from the file's first fragment to its end. Other
 // boxes may stand before that.
 func (f *file) searched(begin *moof, size int64) *searched {
-	x := &searched{file: f, start: begin.box.off, reader: f.reader(), lead: map[uint32]int64{}}
-	for _, t := range begin.trafs {
-		x.lead[t.id] = firstOffsetOf(&t)
-	}
+	x := &searched{file: f, start: begin.box.off, reader: f.reader()}
 	x.search = &seek.Search{Window: f.window, Recognize: x.recognize, Start: x.start, End: size, MaxRounds: f.limits.Rounds}
 	for _, r := range []seek.Range{{Offset: f.first, Length: tailBytes}, {Offset: max(0, size-tailBytes), Length: tailBytes}} {
 		for ; r.Length > minMoof; r.Length /= 2 { // what is in hand of the two ends
@@ -233,7 +229,7 @@ func (x *searched) find(ctx context.Context, tracks []*track, need needs) (*spre
 	for i, t := range streams {
 		from, to, _ := need(t)
 		g.Go(func() (err error) {
-			heads[i], err = x.around(ctx, t, from-x.lead[t.id])
+			heads[i], err = x.around(ctx, t, from)
 			return err
 		})
 		g.Go(func() (err error) {
