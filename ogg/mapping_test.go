@@ -1,11 +1,38 @@
 package ogg
 
 import (
+	"bytes"
+	"errors"
 	"math"
+	"strings"
 	"testing"
 
+	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/seek"
 )
+
+// Codecs that cannot be cut are refused by name, with the offset of their first
+// page, and passed over beside one that can.
+func TestRefusedByName(t *testing.T) {
+	vorbis := samplePages(t)["vorbis.ogg"]
+	for first, name := range map[string]string{"CELT    1234": "CELT", "BBCD\x00\x00\x00\x00": "Dirac", "\x01video\x00\x00\x00": "OGM video", "nonsense": "nonsense"} {
+		junk := bytes.Repeat([]byte{1}, 100)
+		alone := append(bytes.Clone(junk), appendPage(nil, flagBOS, 0, 9, 0, []byte{byte(len(first))}, []byte(first))...)
+		w := seek.NewWindow(t.Context(), seektest.New(alone), 0)
+		_, err := Format{}.Open(t.Context(), w, formats.Env{})
+		var e *formats.Error
+		if !errors.As(err, &e) || !errors.Is(err, formats.ErrUnsupported) || e.Offset != 100 || !strings.Contains(e.Problem, name) || e.Hint == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.Close()
+		o := over(t, seektest.New(append(alone[100:], vorbis...)), formats.Env{})
+		if i := o.Info(); len(i.Tracks) != 1 || i.Tracks[0].Codec != "vorbis" || !strings.Contains(warningsOf(i.Warnings), name) {
+			t.Errorf("%s beside Vorbis: %+v", name, i)
+		}
+	}
+}
 
 // Granule positions and positions are each other's reverse, and time is exact
 // far beyond what 64 bits of nanoseconds or a float hold.

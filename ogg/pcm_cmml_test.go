@@ -1,0 +1,80 @@
+package ogg
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+)
+
+// pcmAndCMML is 40 s of OggPCM, mono of 16 bits at 8 kHz in packets of 1,000
+// samples, with clips of CMML that begin at 1, 13 and 30 s. It returns the sound,
+// too.
+func pcmAndCMML() (data, sound []byte) {
+	head := append([]byte("PCM     "), 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0x1f, 0x40, 16, 1, 0, 0, 0, 0, 0, 0)
+	comments := make([]byte, 8)
+	ident := append([]byte("CMML\x00\x00\x00\x00"), 2, 0, 0, 0)
+	ident = binary.LittleEndian.AppendUint64(ident, 1000)
+	ident = append(binary.LittleEndian.AppendUint64(ident, 1), 32)
+	w, text := &pageWriter{serial: 1}, &pageWriter{serial: 2}
+	data = appendHeaders(nil, []headerStream{
+		{w: w, packets: [][]byte{head, comments}},
+		{w: text, packets: [][]byte{ident, []byte("<?cmml?>"), []byte("<head/>")}},
+	}, nil)
+	r := rand.New(rand.NewPCG(1, 1))
+	cues := map[int]string{8: "<clip id='one'/>", 13 * 8: "<clip id='two'/>", 30 * 8: "<clip id='three'/>"}
+	for n := range 40 * 8 {
+		if cue, ok := cues[n]; ok {
+			data = text.flush(text.add(data, piece{data: []byte(cue), begins: true, ends: true}, 0), int64(n)*125<<32, 0)
+		}
+		packet := noise(r, 2000, byte(n))
+		sound = append(sound, packet...)
+		data = w.flush(w.add(data, piece{data: packet, begins: true, ends: true}, 0), int64(n+1)*1000, eosIf(n == 40*8-1))
+	}
+	return text.flush(text.add(data, piece{begins: true, ends: true}, 0), 40000<<32, flagEOS), sound
+}
+
+// A clip of OggPCM holds the whole packets that the interval needs, as covered
+// states; the CMML that shows when it begins and that begins in it comes along.
+func TestPCMAndCMML(t *testing.T) {
+	data, sound := pcmAndCMML()
+	o := over(t, seektest.New(data), formats.Env{})
+	if i := o.Info(); len(i.Tracks) != 2 || i.Tracks[0].Codec != "pcm" || i.Tracks[1].Codec != "cmml" || i.Duration.Seconds() != 40 {
+		t.Fatalf("%+v", i)
+	}
+	sel := formats.Selection{Interval: part(10.05, 20.03)}
+	p, err := o.Plan(t.Context(), sel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from, to := p.Covered.Start.Seconds(), p.Covered.End.Seconds(); from != 10 || to != 20.125 {
+		t.Errorf("covered [%g, %g), want the packets of [10, 20.125)", from, to)
+	}
+	clip := o.clip(t, sel.Interval)
+	var got []byte
+	var cues []string
+	joins := map[uint32]*assembler{1: {limit: maxPacket}, 2: {limit: maxPacket}}
+	skip := map[uint32]int{1: 2, 2: 3} // headers
+	for _, page := range scanPages(clip, 0, true).pages {
+		packets, _ := joins[page.serial].add(&page)
+		for _, q := range packets {
+			switch skip[page.serial]--; {
+			case skip[page.serial] >= 0:
+			case page.serial == 1:
+				got = append(got, q.data...)
+			case len(q.data) > 0:
+				cues = append(cues, string(q.data))
+			}
+		}
+	}
+	if want := sound[10*16000 : 20*16000+2000]; !bytes.Equal(got, want) {
+		t.Errorf("%d bytes of sound that are not the %d wanted", len(got), len(want))
+	}
+	if want := []string{"<clip id='one'/>", "<clip id='two'/>"}; !slices.Equal(cues, want) {
+		t.Errorf("cues %q, want %q", cues, want)
+	}
+}
