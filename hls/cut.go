@@ -220,7 +220,7 @@ const (
 // no round trip is lost by them.
 func (c *cut) neighbours() []extent {
 	first, last := &c.list.segments[c.first], &c.list.segments[c.last]
-	if c.list.iframes || c.s.kind == formats.Subtitle || audioOnly(first.uri) {
+	if c.list.iframes || c.s.kind == formats.Subtitle || audioOnly(first.uri) || leadTime(first.uri) > 0 {
 		return nil
 	}
 	var out []extent

@@ -7,8 +7,9 @@
 //   - [Format] reads a master playlist, chooses a variant and its renditions,
 //     and reads their media playlists.
 //   - [Medium] answers a selection with one file (transport stream segments one
-//     after the other, or one fragmented MP4), with a package (a playlist and
-//     its segments), or with a trimmed playlist that points at the origin.
+//     after the other; one MP4 or WebM, cut by the rules of those packages; frames
+//     of packed audio), with a package (a playlist and its segments, decrypted),
+//     or with a trimmed playlist that points at the origin.
 //
 // The timeline of a presentation is the sum of its segments' durations: what
 // the timestamps inside the segments say is only used to correct it.

@@ -175,32 +175,6 @@ func TestSeparate(t *testing.T) {
 	}
 }
 
-// TestWebM joins segments of WebM behind their header.
-func TestWebM(t *testing.T) {
-	dir := made(t, "webm", func(dir string) {
-		oracle.FFmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=96x54:r=25:d=12", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-g", "50", "-keyint_min", "50", "-map", "0:v",
-			"-f", "webm_chunk", "-header", dir+"/head.webm", "-chunk_start_index", "0", dir+"/%d.webm")
-	})
-	text := head + "#EXT-X-MAP:URI=\"head.webm\"\n"
-	for i := range 6 {
-		text += fmt.Sprintf("#EXTINF:2,\n%d.webm\n", i)
-	}
-	o := newOrigin()
-	o.putFolder(t, "https://host.test/w", dir)
-	o.put("https://host.test/w/l.m3u8", []byte(text+"#EXT-X-ENDLIST\n"))
-	m := o.mustOpen(t, "https://host.test/w/l.m3u8", formats.Env{})
-	p := mustPlan(t, m, between(3, 7))
-	if p.MediaType != "video/webm" || p.Covered.String() != "[2, 8)" {
-		t.Errorf("%s of %s", p.Covered, p.MediaType)
-	}
-	have := checkDecodes(t, write(t, "clip.webm", clip(t, m, p)))
-	whole := joined(t, dir, "head.webm", "0.webm", "1.webm", "2.webm", "3.webm", "4.webm", "5.webm")
-	want := oracle.Between(oracle.Original(t, whole).Video[0], 2, 8)
-	if r := oracle.CompareVideo(want, have.Video[0]); r.Missing != 0 || r.Lead != 0 || r.Tail != 0 {
-		t.Errorf("%s", r)
-	}
-}
-
 // TestVerbatim: bytes of the original only.
 func TestVerbatim(t *testing.T) {
 	dir := fmp4Presentation(t)

@@ -9,8 +9,8 @@ import (
 )
 
 // planJoined makes one file of the selected segments as they are, behind their
-// initialization section: WebM, and what is wanted verbatim. Of the times in them
-// it takes the playlist's word.
+// initialization section: what is wanted verbatim. Of the times in them it takes
+// the playlist's word.
 func (c *cut) planJoined(ctx context.Context, container string) (*formats.Plan, error) {
 	section := c.list.segments[c.first].init
 	if err := c.oneClock(section); err != nil {

@@ -263,14 +263,17 @@ func leadFrames(codec string, before []mark, from mark) (n int, enough bool) {
 	return min(n, len(before)), n <= len(before)
 }
 
-// leadTime is how long the frames last, at most, that decoding packed audio takes
-// before the first: MPEG audio at low rates takes a dozen.
+// leadTime is how long the frames last, at most, that decoding packed audio, or
+// the sound of WebM, takes before the first: MPEG audio at low rates takes a
+// dozen.
 func leadTime(uri string) time.Duration {
 	switch extension(uri, "") {
 	case ".mp3":
 		return 350 * time.Millisecond
 	case ".aac", ".ac3", ".ec3", ".eac3":
 		return 60 * time.Millisecond
+	case ".webm", ".weba", ".mkv", ".mka", ".chk":
+		return webmLead
 	}
 	return 0
 }

@@ -63,8 +63,10 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 	switch {
 	case verbatim && len(cuts) > 1:
 		return nil, unsupported("EXT-X-MEDIA", "a verbatim clip of sound and pictures that are separate", "ask for the standalone form")
-	case containers[0] == webMedia, verbatim && containers[0] == fragmentedMP4:
+	case verbatim && (containers[0] == webMedia || containers[0] == fragmentedMP4):
 		return first.planJoined(ctx, containers[0])
+	case containers[0] == webMedia:
+		return first.planWebM(ctx, s)
 	case containers[0] == transportStream:
 		return first.planTS(ctx, s)
 	case containers[0] == fragmentedMP4:

@@ -348,6 +348,9 @@ func (b *clipBody) mapCues(p *planner, end int64) {
 // split divides what lies between the ends into parts of which several are
 // fetched at a time.
 func (p *planner) split(from, to int64, within *Within) (parts []seek.Part) {
+	if p.apart != nil {
+		return p.apart.split(p, from, to, within)
+	}
 	if !p.drops() { // what has no known size is read in order
 		for _, at := range p.middle {
 			if at > from && at < to && (within == nil || within.Size < 0 || at >= from+within.Size) {

@@ -73,6 +73,7 @@ type planner struct {
 	// found and a.
 	searched bool
 	middle   []int64 // clusters between that were seen, where ranges may be divided
+	apart    *apart  // the segments that the file stands for; nil: it is one
 
 	key      *block            // the main track's keyframe that the clip begins with, nil without
 	keys     map[*track]*block // those of all tracks of pictures
