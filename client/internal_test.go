@@ -5,9 +5,12 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 func TestParseContentRange(t *testing.T) {
@@ -179,5 +182,26 @@ func TestTransport(t *testing.T) {
 		if tr.MaxIdleConnsPerHost < tt.least || !tr.ForceAttemptHTTP2 {
 			t.Errorf("parallel %d: %d idle connections for each host", tt.parallel, tr.MaxIdleConnsPerHost)
 		}
+	}
+}
+
+// TestManySources: what a Resource remembers of the names that it is given is
+// bounded.
+func TestManySources(t *testing.T) {
+	c := &Client{}
+	source, err := c.openSource(t.Context(), "http://127.0.0.1/live.m3u8", nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := seek.NewWindow(t.Context(), source, 0)
+	defer w.Close()
+	s := &sources{client: c, origin: "http://127.0.0.1/live.m3u8", source: source, window: w, open: map[string]seek.Source{}}
+	for i := range maxSources + 10 {
+		if _, err := s.OpenSource(t.Context(), "http://127.0.0.1/live.m3u8?_HLS_msn="+strconv.Itoa(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.open); n == 0 || n > maxSources {
+		t.Errorf("%d sources are remembered, want %d at most", n, maxSources)
 	}
 }

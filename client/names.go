@@ -68,6 +68,10 @@ func (c *Client) openSource(ctx context.Context, name string, s secrets, barPriv
 	return newFileSource(name, c.Growing)
 }
 
+// maxSources bounds how many sources a Resource remembers: a live stream names
+// new ones for as long as it goes on.
+const maxSources = 10_000
+
 // sources opens, for one Resource, the sources that its parts and its manifest
 // name: each once, so that all its bytes are of one version.
 type sources struct {
@@ -110,6 +114,9 @@ func (s *sources) OpenSource(ctx context.Context, name string) (seek.Source, err
 	defer s.mu.Unlock()
 	if first := s.open[name]; first != nil { // opened by another goroutine meanwhile
 		source = first
+	}
+	if len(s.open) >= maxSources {
+		clear(s.open)
 	}
 	s.open[name] = source
 	return rereading{source, again}, nil

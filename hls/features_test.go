@@ -292,7 +292,13 @@ func TestManyStretches(t *testing.T) {
 	if len(c.pieces) != 100 || held > 2 {
 		t.Errorf("of %d segments that were read %d are held, want those at the ends", len(c.pieces), held)
 	}
-	if have := checkDecodes(t, write(t, "clip.ts", clip(t, m, p))); len(have.Video[0]) != 100*100 {
-		t.Errorf("%d pictures, want 10000", len(have.Video[0]))
+	pictures := checkDecodes(t, write(t, "clip.ts", clip(t, m, p))).Video[0]
+	if len(pictures) != 100*100 {
+		t.Errorf("%d pictures, want 10000", len(pictures))
+	}
+	for i := 1; i < len(pictures); i++ { // the clocks of all stretches go on from the first's
+		if step := pictures[i].Time - pictures[i-1].Time; step < 0.0399 || step > 0.0401 {
+			t.Fatalf("picture %d comes %.3f s after the one before", i, step)
+		}
 	}
 }

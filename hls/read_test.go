@@ -306,6 +306,7 @@ func TestHostile(t *testing.T) {
 	}{
 		{"a million segments", head + strings.Repeat("#EXTINF:1\na\n", 1_000_000), seek.ErrLimit},
 		{"ten million lines", head + strings.Repeat("#a\n", 10_000_000), seek.ErrLimit},
+		{"65 MiB", head + strings.Repeat("\n", 65<<20), seek.ErrLimit},
 		{"a duration of 10^18 s", head + "#EXTINF:1000000000000000000,\na\n", formats.ErrDamaged},
 		{"a duration below 0", head + "#EXTINF:-1,\na\n", formats.ErrDamaged},
 		{"durations that add up to ages", head + strings.Repeat("#EXTINF:3000000000\na\n", 3), formats.ErrDamaged},
