@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -329,6 +330,11 @@ func TestRefusals(t *testing.T) {
 	if _, err := o.Plan(t.Context(), sel); !errors.Is(err, formats.ErrNoTrack) {
 		t.Errorf("unknown track: %v", err)
 	}
+	sel = between(0, 1)
+	sel.Layout = "nonsense"
+	if _, err := o.Plan(t.Context(), sel); !errors.Is(err, formats.ErrUnsupported) {
+		t.Errorf("unknown layout: %v", err)
+	}
 	celt := []byte("OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x08CELT    ")
 	_, err := open(t, seektest.New(celt), formats.Env{})
 	if !errors.Is(err, formats.ErrDamaged) { // its checksum is wrong, too
@@ -354,6 +360,27 @@ func TestPicturesFirst(t *testing.T) {
 	validate(t, clip)
 	if !bytes.Contains(mustRead(t, clip)[:200], []byte("\x80theora")) {
 		t.Error("the first pages are not there")
+	}
+}
+
+// TestUnsized: of a clip that leaves out a stream's pages nobody knows the length
+// before it was read; what needs it says so.
+func TestUnsized(t *testing.T) {
+	tools.Need(t, "ffmpeg")
+	o := mustOpen(t, files[slices.IndexFunc(files, func(m made) bool { return m.name == "theora-vorbis" })].path(t))
+	sel := between(1, 12)
+	sel.Tracks = []string{"2"}
+	plan, _ := o.cut(t, sel)
+	if plan.Size >= 0 {
+		t.Fatalf("a size of %d", plan.Size)
+	}
+	r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+	defer r.Close()
+	if _, err := r.Seek(0, io.SeekEnd); !errors.Is(err, seek.ErrUnsized) {
+		t.Errorf("Seek from the end: %v", err)
+	}
+	if _, err := r.ReadAt(make([]byte, 1), 1<<40); !errors.Is(err, seek.ErrUnsized) {
+		t.Errorf("ReadAt: %v", err)
 	}
 }
 

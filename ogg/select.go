@@ -2,6 +2,7 @@ package ogg
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -11,6 +12,10 @@ import (
 
 // Plan resolves a selection.
 func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
+	if s.Layout != "" {
+		return nil, &formats.Error{Container: Name, Offset: -1, Err: formats.ErrUnsupported,
+			Problem: fmt.Sprintf("the layout %q", s.Layout), Hint: "leave the layout out: Ogg has only one"}
+	}
 	if err := m.reach(ctx, func(known fragment.Time) bool { return !s.Interval.Open && s.Interval.End.Less(known) }); err != nil {
 		return nil, err
 	}
