@@ -164,6 +164,7 @@ func (f *file) look(ctx context.Context, at int64) ([]byte, error) {
 	size := f.window.Info().Size
 	if rest := size - at; f.index == MoovTail && rest > lookBytes && rest <= max(restBytes, size/restShare) && !f.inParts(rest) {
 		wanted.Length = rest
+		f.inHalves(wanted)
 	}
 	got, err := f.window.ReadRange(ctx, wanted, seek.Index, "moov")
 	return got[:min(len(got), headerBytes)], err
@@ -227,10 +228,7 @@ func (f *file) readMoov(ctx context.Context, at, size int64) ([]byte, error) {
 			Hint:    "raise Limits.Index if the file is trusted",
 		}
 	}
-	if half := size / 2; size > smallMoov { // both connections of head and tail are warm
-		f.window.Prefetch(seek.Request{Range: seek.Range{Offset: at, Length: half}, Purpose: seek.Index, Note: "moov"})
-		f.window.Prefetch(seek.Request{Range: seek.Range{Offset: at + half, Length: size - half}, Purpose: seek.Index, Note: "moov"})
-	}
+	f.inHalves(seek.Range{Offset: at, Length: size})
 	raw, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: size}, seek.Index, "moov")
 	if err != nil {
 		return nil, err
@@ -239,6 +237,15 @@ func (f *file) readMoov(ctx context.Context, at, size int64) ([]byte, error) {
 		return nil, damaged("moov", at, "cut off after %d of %d bytes", len(raw), size)
 	}
 	return raw, nil
+}
+
+// inHalves begins to fetch a large index over both connections that head and tail
+// have warmed.
+func (f *file) inHalves(r seek.Range) {
+	if half := r.Length / 2; r.Length > smallMoov {
+		f.window.Prefetch(seek.Request{Range: seek.Range{Offset: r.Offset, Length: half}, Purpose: seek.Index, Note: "moov"})
+		f.window.Prefetch(seek.Request{Range: seek.Range{Offset: r.Offset + half, Length: r.Length - half}, Purpose: seek.Index, Note: "moov"})
+	}
 }
 
 // printable makes four bytes of a file fit for a message.
