@@ -33,6 +33,7 @@ func patch(data []byte, typ string, n, at int, with ...byte) []byte {
 func TestHostile(t *testing.T) {
 	good := (&testFile{tracks: []*testTrack{reordered(), tone()}}).build()
 	front := (&testFile{tracks: []*testTrack{reordered(), tone()}, moovFirst: true}).build()
+	rare := withTables((&testFile{tracks: []*testTrack{pictures()}}).build(), rareTables(1))
 	ones := []byte{255, 255, 255, 255}
 	tests := []struct {
 		name    string
@@ -70,6 +71,14 @@ func TestHostile(t *testing.T) {
 		{"no stss", patch(good, "stss", 0, -4, 'x'), nil, ""},
 		{"no stco", patch(good, "stco", 0, -4, 'x'), nil, ""}, // the sound is left
 		{"no stsz", patch(good, "stsz", 0, -4, 'x'), nil, ""},
+		{"rare tables", rare, nil, ""},
+		{"subs count beyond its box", patch(rare, "subs", 0, 4, ones...), formats.ErrDamaged, "subs"},
+		{"subs of 65,535 parts", patch(rare, "subs", 0, 12, 255, 255), formats.ErrDamaged, "subs"},
+		{"subs 2^32 samples on", patch(rare, "subs", 0, 8, ones...), nil, ""},
+		{"stps out of order", patch(rare, "stps", 0, 8, ones...), formats.ErrDamaged, "stps"},
+		{"stsh count beyond its box", patch(rare, "stsh", 0, 4, ones...), formats.ErrDamaged, "stsh"},
+		{"csgp of 2^32 patterns", patch(rare, "csgp", 0, 8, ones...), nil, ""}, // groups are advice
+		{"csgp of a pattern of 65,535", patch(rare, "csgp", 0, 12, 255, 255), nil, ""},
 		{"cmov", mkbox("moov", mkbox("cmov")), formats.ErrUnsupported, "moov/cmov"},
 		{"still picture", append(mkbox("ftyp", []byte("avif"), u32(0), []byte("mif1")), append(mkbox("meta", make([]byte, 40)), mkbox("mdat", make([]byte, 40))...)...), formats.ErrUnsupported, "ftyp"},
 		{"media segment alone", mkbox("moof", make([]byte, 16)), formats.ErrUnsupported, "moof"},
@@ -152,6 +161,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add((&testFile{tracks: []*testTrack{reordered(), tone()}}).build(), uint16(255), uint16(148))
 	f.Add((&testFile{tracks: []*testTrack{reordered(), tone()}, moovFirst: true}).build(), uint16(0), uint16(65535))
+	f.Add(withTables((&testFile{tracks: []*testTrack{pictures()}}).build(), rareTables(0)), uint16(275), uint16(75))
 	compact := reordered()
 	compact.tables = tableForm{co64: true, editsV1: true, mdhdV1: true, compact: 8}
 	f.Add((&testFile{tracks: []*testTrack{compact}, wideMdat: true}).build(), uint16(500), uint16(10))
@@ -175,10 +185,17 @@ func fuzzOne(t *testing.T, data []byte, a, length float64) {
 		return
 	}
 	m.Info()
-	plan, err := m.Plan(ctx, between(a, a+length))
-	if err != nil {
-		return
+	for _, layout := range []formats.Layout{"", mp4.Fragmented} {
+		sel := between(a, a+length)
+		sel.Layout = layout
+		if plan, err := m.Plan(ctx, sel); err == nil {
+			checkParts(t, plan, data)
+		}
 	}
+}
+
+// checkParts checks that a plan is about bytes that exist.
+func checkParts(t *testing.T, plan *formats.Plan, data []byte) {
 	var size int64
 	for _, p := range plan.Parts {
 		if p.Resource != nil && (p.Offset < 0 || p.Length < 0 || p.End() > int64(len(data))) {

@@ -2,9 +2,12 @@ package mp4_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,5 +124,56 @@ func TestAccessGroups(t *testing.T) {
 	i := bytes.Index(clip, []byte("sbgp"))
 	if i < 0 || !bytes.Equal(clip[i+12:i+12+20], u32(2, 1, 1, 9, 0)) {
 		t.Errorf("the group of the clip is % x", clip[max(i, 0):i+40])
+	}
+}
+
+// TestInfoCorpus compares what info says of the files that others made with what
+// ffprobe says. ffprobe decodes some of the media: it alone knows HE-AAC that the
+// file does not signal.
+func TestInfoCorpus(t *testing.T) {
+	tools.Need(t, "ffprobe")
+	dir, files := oracle.Corpus(t)
+	compared := 0
+	for path := range files {
+		if !strings.HasPrefix(path, "mp4/") && !strings.HasPrefix(path, "fmp4/") {
+			continue
+		}
+		var doc struct {
+			Streams []struct {
+				ID         string
+				CodecType  string `json:"codec_type"`
+				Profile    string
+				Width      int
+				Height     int
+				Channels   int
+				SampleRate string `json:"sample_rate"`
+			}
+		}
+		if err := json.Unmarshal(oracle.Run(t, "ffprobe", "-v", "error", "-show_streams", "-of", "json", filepath.Join(dir, path)), &doc); err != nil {
+			t.Fatal(err)
+		}
+		byID := map[string]formats.Track{}
+		for _, track := range mustOpen(t, filepath.Join(dir, path)).Info().Tracks {
+			byID[track.ID] = track
+		}
+		for _, s := range doc.Streams {
+			id, _ := strconv.ParseInt(s.ID, 0, 64)
+			track := byID[fmt.Sprint(id)]
+			switch {
+			case s.CodecType == "video" && s.Width > 0:
+				compared++
+				if track.CodedWidth != s.Width || track.CodedHeight != s.Height {
+					t.Errorf("%s track %d: coded %dx%d, ffprobe says %dx%d", path, id, track.CodedWidth, track.CodedHeight, s.Width, s.Height)
+				}
+			case s.CodecType == "audio" && s.Channels > 0 && !strings.HasPrefix(s.Profile, "HE"):
+				compared++
+				if track.Channels != s.Channels || fmt.Sprint(track.SampleRate) != s.SampleRate {
+					t.Errorf("%s track %d: %d channels at %d Hz, ffprobe says %d at %s", path, id, track.Channels, track.SampleRate, s.Channels, s.SampleRate)
+				}
+			}
+		}
+	}
+	if compared < 40 {
+		t.Errorf("%d tracks were compared", compared)
 	}
 }
