@@ -17,12 +17,12 @@ func TestBeyond4GiB(t *testing.T) {
 	f.each(func(t *testTrack) { t.tables.co64 = true })
 	f.timescale = 600
 	media, places := f.media()
-	const start = 5 << 30
+	const start = int64(5) << 30
 	head := mkbox("ftyp", []byte("isom"), u32(512), []byte("isom"))
 	head = append(append(head, u32(1)...), "mdat"...)
-	head = be.AppendUint64(head, uint64(start+len(media)-20))
+	head = be.AppendUint64(head, uint64(start+int64(len(media))-20))
 	moov := f.moov(places, start)
-	end := int64(start + len(media))
+	end := start + int64(len(media))
 	content := seektest.Sparse(seektest.Fill(seektest.Pattern), seektest.Piece{Data: head},
 		seektest.Piece{Offset: start, Data: media}, seektest.Piece{Offset: end, Data: moov})
 	o, err := open(t, seektest.Virtual(end+int64(len(moov)), content))
@@ -61,11 +61,11 @@ func TestLongClips(t *testing.T) {
 		}
 		f := &testFile{tracks: []*testTrack{track}, timescale: 1000}
 		head := mkbox("ftyp", []byte("isom"), u32(512), []byte("isom"))
-		start := len(head) + len(f.moov([][]int{places}, 0)) + 16
+		start := int64(len(head)+len(f.moov([][]int{places}, 0))) + 16
 		head = append(head, f.moov([][]int{places}, start)...)
-		size := int64(start + 4095*sample + int(tt.last))
+		size := start + 4095*sample + int64(tt.last)
 		head = append(append(head, u32(1)...), "mdat"...)
-		head = be.AppendUint64(head, uint64(size-int64(start)+16))
+		head = be.AppendUint64(head, uint64(size-start+16))
 		o, err := open(t, seektest.Virtual(size, seektest.Sparse(seektest.Fill(seektest.Pattern), seektest.Piece{Data: head})))
 		if err != nil {
 			t.Fatal(err)
@@ -78,12 +78,13 @@ func TestLongClips(t *testing.T) {
 		if wide := bytes.Contains(header, []byte("co64")); wide != tt.wide || !wide && !bytes.Contains(header, []byte("stco")) {
 			t.Errorf("%s: offsets of 64 bits: %v, want %v", tt.name, wide, tt.wide)
 		}
-		if media := plan.Size - int64(len(header)); media != size-int64(start) {
-			t.Errorf("%s: %d bytes of media, want %d", tt.name, media, size-int64(start))
+		if media := plan.Size - int64(len(header)); media != size-start {
+			t.Errorf("%s: %d bytes of media, want %d", tt.name, media, size-start)
 		}
 		table := bytes.Index(header, []byte("co64")) + 12
-		if at := be.Uint64(header[table+8*4095:]); tt.wide && at != uint64(len(header)+4095*sample) {
-			t.Errorf("%s: the last chunk is at %d, want %d", tt.name, at, len(header)+4095*sample)
+		want := uint64(len(header)) + 4095*sample
+		if at := be.Uint64(header[table+8*4095:]); tt.wide && at != want {
+			t.Errorf("%s: the last chunk is at %d, want %d", tt.name, at, want)
 		}
 	}
 }

@@ -118,9 +118,9 @@ func (f *testFile) build() []byte {
 	if f.wideMdat {
 		mdatHeader = 16
 	}
-	start := len(head) + mdatHeader
+	start := int64(len(head) + mdatHeader)
 	if f.moovFirst {
-		start += len(f.moov(places, 0))
+		start += int64(len(f.moov(places, 0)))
 	}
 	moov := f.moov(places, start)
 	mdat := mkbox("mdat", media)
@@ -172,7 +172,7 @@ func (t *testTrack) chunk() int {
 	return t.perChunk
 }
 
-func (f *testFile) moov(places [][]int, start int) []byte {
+func (f *testFile) moov(places [][]int, start int64) []byte {
 	mvhd := mkbox("mvhd", u32(0, 0, 0, f.timescale, 0, 0x10000), make([]byte, 12), matrix(), make([]byte, 24), u32(99))
 	parts := [][]byte{mvhd}
 	for n, t := range f.tracks {
@@ -189,7 +189,7 @@ func (f *testFile) moov(places [][]int, start int) []byte {
 
 func matrix() []byte { return u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000) }
 
-func (t *testTrack) trak(places []int, start int) []byte {
+func (t *testTrack) trak(places []int, start int64) []byte {
 	if t.handler == "" {
 		t.handler = "soun"
 	}
@@ -234,7 +234,7 @@ func (t *testTrack) elst() []byte {
 	return mkbox("elst", out)
 }
 
-func (t *testTrack) stbl(places []int, start int) []byte {
+func (t *testTrack) stbl(places []int, start int64) []byte {
 	entry := t.entry
 	if entry == nil {
 		entry = mkbox("test", make([]byte, 6), []byte{0, 1})
@@ -268,9 +268,9 @@ func (t *testTrack) stbl(places []int, start int) []byte {
 	offsets := u32(0, uint32(len(places)))
 	for _, p := range places {
 		if t.tables.co64 {
-			offsets = be.AppendUint64(offsets, uint64(start+p))
+			offsets = be.AppendUint64(offsets, uint64(start+int64(p)))
 		} else {
-			offsets = be.AppendUint32(offsets, uint32(start+p))
+			offsets = be.AppendUint32(offsets, uint32(start+int64(p)))
 		}
 	}
 	typ := "stco"

@@ -60,12 +60,12 @@ func TestCost(t *testing.T) {
 			tt.make(f)
 			o := openSlow(t, f)
 			plan, _ := o.cut(t, between(4.55, 6.03))
-			got := o.totals.Transfer()
+			got := o.Totals.Transfer()
 			if got.FirstMediaTrips > tt.trips || got.FirstMediaTrips == 0 {
 				t.Errorf("%d round trips to the first media byte, want 1 to %d", got.FirstMediaTrips, tt.trips)
 			}
 			if got.Requests > tt.requests {
-				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.source.Ranges())
+				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.Source.Ranges())
 			}
 			if most := budget.Bytes(plan.Needed); got.Bytes > most {
 				t.Errorf("%d bytes, want at most %d", got.Bytes, most)
@@ -79,7 +79,7 @@ func TestCost(t *testing.T) {
 func again(t *testing.T, o *opened) {
 	t.Helper()
 	totals := &seek.Totals{}
-	o.source.Observer = totals
+	o.Source.Observer = totals
 	plan, _ := o.cut(t, between(7.05, 8.5))
 	got := totals.Transfer()
 	if got.RoundTrips != budget.TripsOpen || got.Requests > 2 {
@@ -99,7 +99,7 @@ func TestSoundAlone(t *testing.T) {
 	s := between(2, 8)
 	s.Tracks = []string{"2"}
 	o.cut(t, s)
-	if got := o.totals.Transfer(); got.Requests > budget.Handful {
+	if got := o.Totals.Transfer(); got.Requests > budget.Handful {
 		t.Errorf("%d requests for the sound of an interleaved file, want at most %d", got.Requests, budget.Handful)
 	}
 }
@@ -111,7 +111,7 @@ func TestBadInterleaving(t *testing.T) {
 	f.apart = true
 	o := openSlow(t, f)
 	plan, _ := o.cut(t, between(4.55, 6.03))
-	got := o.totals.Transfer()
+	got := o.Totals.Transfer()
 	if got.Requests > 4 || got.Bytes > budget.Bytes(plan.Size) {
 		t.Errorf("%d requests and %d bytes, want at most 4 and %d", got.Requests, got.Bytes, budget.Bytes(plan.Size))
 	}
@@ -125,7 +125,7 @@ func TestLooseInterleaving(t *testing.T) {
 	f.tracks[1].perChunk = 5
 	o := openSlow(t, f)
 	plan, _ := o.cut(t, between(4.55, 6.03))
-	got := o.totals.Transfer()
+	got := o.Totals.Transfer()
 	if got.Requests > budget.Handful || got.RoundTrips > budget.TripsMP4 || got.Bytes > budget.Bytes(plan.Needed) {
 		t.Errorf("%d requests in %d round trips for %d bytes, want at most %d, %d and %d",
 			got.Requests, got.RoundTrips, got.Bytes, budget.Handful, budget.TripsMP4, budget.Bytes(plan.Needed))
@@ -153,8 +153,8 @@ func BenchmarkOpen(b *testing.B) {
 					b.Fatal(err)
 				}
 				r.Close()
-				o.window.Close()
-				got = o.totals.Transfer()
+				o.Window.Close()
+				got = o.Totals.Transfer()
 			}
 			b.ReportMetric(float64(got.Requests), "requests/op")
 			b.ReportMetric(float64(got.RoundTrips), "trips/op")

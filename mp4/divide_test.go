@@ -138,7 +138,7 @@ func TestDividedCost(t *testing.T) {
 		sel := between(2.55, 8.03)
 		sel.Layout = mp4.Fragmented
 		plan, _ := o.cut(t, sel)
-		got := o.totals.Transfer()
+		got := o.Totals.Transfer()
 		t.Logf("%s: %d requests, %d round trips to the first media byte, %d bytes; needed %d", name, got.Requests, got.FirstMediaTrips, got.Bytes, plan.Needed)
 		if got.FirstMediaTrips > budget.TripsMP4 || got.Requests > 2+budget.Handful || got.Bytes > budget.Bytes(plan.Needed) {
 			t.Errorf("%s: %v; want at most %d round trips, %d requests and %d bytes", name, got, budget.TripsMP4, 2+budget.Handful, budget.Bytes(plan.Needed))

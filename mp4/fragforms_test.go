@@ -161,7 +161,7 @@ func TestLongIntervalCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan, _ := o.cut(t, between(200.55, 250.03))
-		got := o.totals.Transfer()
+		got := o.Totals.Transfer()
 		t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
 		if got.FirstMediaTrips > budget.TripsFragments || got.Bytes > budget.Bytes(plan.Needed) {
 			t.Errorf("%s: %d round trips to the first media byte and %d bytes; want at most %d and %d", index, got.FirstMediaTrips, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed))
@@ -185,7 +185,7 @@ func TestManyMoofs(t *testing.T) {
 		}
 		plan, clip := clipOf(t, o, between(20.55, 83.95))
 		checkBuilt(t, f, clip, 20.55, 83.95)
-		got := o.totals.Transfer()
+		got := o.Totals.Transfer()
 		t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
 		if fragmented(plan) {
 			t.Errorf("%s: the clip is fragmented", index)
@@ -401,19 +401,19 @@ func TestFragmentCost(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan, _ := o.cut(t, between(200.55, 206.03))
-			got := o.totals.Transfer()
+			got := o.Totals.Transfer()
 			t.Logf("%d bytes in %d requests, %d round trips to the first media byte; needed %d", got.Bytes, got.Requests, got.FirstMediaTrips, plan.Needed)
 			if got.FirstMediaTrips > tt.trips || got.FirstMediaTrips == 0 {
-				t.Errorf("%d round trips to the first media byte, want 1 to %d: %v", got.FirstMediaTrips, tt.trips, o.source.Ranges())
+				t.Errorf("%d round trips to the first media byte, want 1 to %d: %v", got.FirstMediaTrips, tt.trips, o.Source.Ranges())
 			}
 			if got.Requests > tt.requests {
-				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.source.Ranges())
+				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.Source.Ranges())
 			}
 			if most := budget.Bytes(plan.Needed) + tt.probes; got.Bytes > most {
 				t.Errorf("%d bytes, want at most %d", got.Bytes, most)
 			}
 			totals := &seek.Totals{}
-			o.source.Observer = totals
+			o.Source.Observer = totals
 			o.cut(t, between(120.05, 123.5))
 			if again := totals.Transfer(); again.FirstMediaTrips > 1+budget.RoundsFragments {
 				t.Errorf("another interval: %d round trips", again.FirstMediaTrips)

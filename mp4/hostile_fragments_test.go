@@ -141,7 +141,7 @@ func fuzzFragment(t *testing.T, data []byte, a, length float64) {
 	if err != nil {
 		return
 	}
-	defer o.window.Close()
+	defer o.Window.Close()
 	for _, layout := range []formats.Layout{"", mp4.Fragmented} {
 		p, err := o.Plan(t.Context(), formats.Selection{
 			Interval: fragment.Between(fragment.FromSeconds(a), fragment.FromSeconds(a+length)), Layout: layout,

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/mediatest"
 	"github.com/mediafrag/mediafrag/internal/samples"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/mp4"
@@ -88,19 +89,7 @@ func TestHostile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := openAndPlan(t, tt.data)
-			if !errors.Is(err, tt.want) {
-				t.Fatalf("%v, want %v", err, tt.want)
-			}
-			if tt.want == nil {
-				return
-			}
-			var e *formats.Error
-			if !errors.As(err, &e) {
-				t.Fatalf("%v is no *formats.Error", err)
-			}
-			if e.Container != mp4.Name || !strings.Contains(e.Element, tt.element) || e.Hint == "" || e.Offset < 0 || e.Offset > int64(len(tt.data))+1<<33 {
-				t.Errorf("%+v; want the element %q, its offset and a hint", e, tt.element)
-			}
+			mediatest.Refusal{Err: tt.want, Container: mp4.Name, Element: tt.element, Size: int64(len(tt.data)) + 1<<33}.Check(t, err)
 		})
 	}
 }
@@ -217,7 +206,7 @@ func TestNothingReadTwice(t *testing.T) {
 	}
 	o := mustOpen(t, path)
 	seen := map[int64]bool{}
-	for _, r := range o.source.Requests() {
+	for _, r := range o.Source.Requests() {
 		for at := r.Offset; at < r.Offset+r.Delivered; at++ {
 			if seen[at] {
 				t.Fatalf("byte %d was fetched twice", at)

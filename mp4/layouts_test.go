@@ -47,16 +47,6 @@ func tone() *testTrack {
 	return &testTrack{id: 2, durations: repeat(uint32(50), 200), sizes: sizesUpTo(12, 200), perChunk: 5}
 }
 
-// openBuilt opens a built file.
-func openBuilt(t testing.TB, data []byte) *opened {
-	t.Helper()
-	o, err := open(t, seektest.New(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
 // cutBuilt cuts [a, b) seconds out of a built file and checks the clip's
 // samples and their times by the written rule.
 func cutBuilt(t *testing.T, data []byte, a, b float64) (*formats.Plan, []byte) {

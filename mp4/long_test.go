@@ -280,14 +280,14 @@ func TestTenHours(t *testing.T) {
 				t.Fatalf("%d of %d bytes, %v", n, plan.Size, err)
 			}
 			runtime.ReadMemStats(&after)
-			got := o.totals.Transfer()
+			got := o.Totals.Transfer()
 			memory := int64(after.TotalAlloc - before.TotalAlloc)
 			t.Logf("moov %d bytes; %d bytes in %d requests, %d round trips to the first media byte; clip %d bytes; %d bytes of memory in all", moov, got.Bytes, got.Requests, got.FirstMediaTrips, plan.Size, memory)
 			if got.Bytes > tt.bytes {
 				t.Errorf("%d bytes in all, want at most %d", got.Bytes, tt.bytes)
 			}
 			if got.FirstMediaTrips > tt.trips {
-				t.Errorf("%d round trips to the first media byte, want at most %d: %v", got.FirstMediaTrips, tt.trips, o.source.Ranges())
+				t.Errorf("%d round trips to the first media byte, want at most %d: %v", got.FirstMediaTrips, tt.trips, o.Source.Ranges())
 			}
 			if memory > budget.TenHoursMemory {
 				t.Errorf("%d bytes of memory were set aside, want at most %d", memory, budget.TenHoursMemory)

@@ -20,23 +20,6 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-// openLimited opens a source as the client does, with limits.
-func openLimited(t testing.TB, s *seektest.Source, limits formats.Limits) (*opened, error) {
-	t.Helper()
-	o := &opened{source: s, totals: &seek.Totals{}}
-	s.Observer = o.totals
-	ctx := t.Context()
-	o.window = seek.NewWindow(ctx, s, 0)
-	t.Cleanup(func() { o.window.Close() })
-	o.window.Prefetch(seek.Request{Range: seek.Suffix(ends), Purpose: seek.Tail})
-	if _, err := o.window.ReadRange(ctx, seek.Range{Length: ends}, seek.Head, ""); err != nil {
-		return nil, err
-	}
-	var err error
-	o.Media, err = mp4.Format{}.Open(ctx, o.window, formats.Env{Limits: limits})
-	return o, err
-}
-
 // bare is a window that holds nothing yet, so that parts are really read in
 // parts.
 func openBare(ctx context.Context, t testing.TB, s *seektest.Source, limits formats.Limits) (formats.Media, error) {

@@ -25,7 +25,7 @@ func (f *fragmentedFile) cutCounted(t *testing.T, a, b float64) (*formats.Plan, 
 	}
 	plan, clip := clipOf(t, o, between(a, b))
 	checkBuilt(t, f, clip, a, b)
-	return plan, o, o.totals.Transfer()
+	return plan, o, o.Totals.Transfer()
 }
 
 // fragmented reports whether a plan's clip has fragments.
@@ -71,7 +71,7 @@ func TestSeriesOfIndices(t *testing.T) {
 			}
 			f.checkCost(t, o, plan, got, tt.trips, tt.requests, tt.searched)
 			if n := indexRequests(o); n > tt.indices {
-				t.Errorf("%d requests for indices, want at most %d: %v", n, tt.indices, o.source.Ranges())
+				t.Errorf("%d requests for indices, want at most %d: %v", n, tt.indices, o.Source.Ranges())
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func TestSeriesOfIndices(t *testing.T) {
 // indexRequests returns how many requests for segment indices there were.
 func indexRequests(o *opened) int {
 	n := 0
-	for _, r := range o.source.Requests() {
+	for _, r := range o.Source.Requests() {
 		if r.Note == "sidx" || r.Note == "box header" {
 			n++
 		}
@@ -98,7 +98,7 @@ func (f *fragmentedFile) checkCost(t *testing.T, o *opened, plan *formats.Plan, 
 	}
 	if got.FirstMediaTrips > trips || got.FirstMediaTrips == 0 || got.Requests > requests || got.Bytes > most {
 		t.Errorf("%d round trips to the first media byte, %d requests and %d bytes; want at most %d, %d and %d: %v",
-			got.FirstMediaTrips, got.Requests, got.Bytes, trips, requests, most, o.source.Ranges())
+			got.FirstMediaTrips, got.Requests, got.Bytes, trips, requests, most, o.Source.Ranges())
 	}
 }
 
@@ -162,7 +162,7 @@ func TestTreeOfIndices(t *testing.T) {
 			plan, o, got := f.cutCounted(t, tt.a, tt.b)
 			f.checkCost(t, o, plan, got, tt.trips, tt.requests, false)
 			if n := indexRequests(o); n > tt.leaves {
-				t.Errorf("%d requests for indices, want at most %d: %v", n, tt.leaves, o.source.Ranges())
+				t.Errorf("%d requests for indices, want at most %d: %v", n, tt.leaves, o.Source.Ranges())
 			}
 			if _, err := o.Plan(t.Context(), between(301, 302)); !errors.Is(err, formats.ErrPastEnd) {
 				t.Errorf("past the end: %v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/mediafrag/mediafrag/formats/formatstest"
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/mediatest"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
@@ -175,11 +176,11 @@ func TestChainRounds(t *testing.T) {
 		chain = append(chain, mustRead(t, part)...)
 	}
 	o := slowly(t, chain)
-	opened := o.totals.Transfer().RoundTrips
+	opened := o.Totals.Transfer().RoundTrips
 	if _, err := o.Inspect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	trips := o.totals.Transfer().RoundTrips - opened
+	trips := o.Totals.Transfer().RoundTrips - opened
 	t.Logf("%d bytes, %d round trips for 3 boundaries", len(chain), trips)
 	if trips > 3*budget.OggChainRounds {
 		t.Errorf("%d round trips, want at most %d for each boundary", trips, budget.OggChainRounds)
@@ -225,7 +226,7 @@ func TestDamage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if !(ogg.Format{}).Detect(tt.data[:min(len(tt.data), ends)], tt.info) {
+			if !(ogg.Format{}).Detect(tt.data[:min(len(tt.data), mediatest.Ends)], tt.info) {
 				t.Fatal("not recognised")
 			}
 			o := mustOpenBytes(t, tt.data)
@@ -270,18 +271,18 @@ func TestCosts(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			o := slowly(t, mustRead(t, m.path(t)))
-			opened := o.totals.Transfer()
+			opened := o.Totals.Transfer()
 			most := 1
 			if m.codec == "flac" && m.full != nil {
 				most = 2 // its first page of sound ends behind the first 64 KiB
 			}
 			if opened.RoundTrips > most || opened.Requests > most+1 {
-				t.Errorf("opening took %d round trips, %d requests; want 1, 2: %v", opened.RoundTrips, opened.Requests, o.source.Requests())
+				t.Errorf("opening took %d round trips, %d requests; want 1, 2: %v", opened.RoundTrips, opened.Requests, o.Source.Requests())
 			}
 			plan, _ := o.cut(t, between(5.5, 8))
-			got := o.totals.Transfer()
+			got := o.Totals.Transfer()
 			probes := int64(0)
-			for _, r := range o.source.Requests() {
+			for _, r := range o.Source.Requests() {
 				if r.Purpose == seek.Probe {
 					probes += r.Delivered
 				}

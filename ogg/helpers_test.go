@@ -1,7 +1,6 @@
 package ogg_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,11 +9,10 @@ import (
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
-	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/mediatest"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/ogg"
-	"github.com/mediafrag/mediafrag/seek"
 )
 
 var tempDir string
@@ -32,33 +30,14 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// ends is how much of a resource's two ends is read before a format opens it,
-// as the client does.
-const ends = 64 << 10
-
 // opened is a medium opened over a counting source in memory.
-type opened struct {
-	formats.Media
-	source *seektest.Source
-	window *seek.Window
-	totals *seek.Totals
-}
+type opened struct{ *mediatest.Medium }
 
-// open opens a source as the client does: head and tail at once, then the index.
+// open opens a source as the client does.
 func open(t testing.TB, s *seektest.Source, env formats.Env) (*opened, error) {
 	t.Helper()
-	o := &opened{source: s, totals: &seek.Totals{}}
-	s.Observer = o.totals
-	ctx := t.Context()
-	o.window = seek.NewWindow(ctx, s, 0)
-	t.Cleanup(func() { o.window.Close() })
-	o.window.Prefetch(seek.Request{Range: seek.Suffix(ends), Purpose: seek.Tail})
-	if _, err := o.window.ReadRange(ctx, seek.Range{Length: ends}, seek.Head, ""); err != nil {
-		return nil, err
-	}
-	var err error
-	o.Media, err = ogg.Format{}.Open(ctx, o.window, env)
-	return o, err
+	m, err := mediatest.Open(t, ogg.Format{}, s, env)
+	return &opened{m}, err
 }
 
 // mustOpen is open of a file that has to be readable.
@@ -69,63 +48,20 @@ func mustOpen(t testing.TB, path string) *opened {
 
 func mustOpenBytes(t testing.TB, data []byte) *opened {
 	t.Helper()
-	o, err := open(t, seektest.New(data), formats.Env{})
-	if err != nil {
-		t.Fatalf("opening: %v", err)
-	}
-	return o
-}
-
-func mustRead(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// OpenSource makes the medium the Opener of its own plans.
-func (o *opened) OpenSource(context.Context, string) (seek.Source, error) { return o.window, nil }
-
-// between returns the selection of [a, b) seconds; b < 0 is an open end.
-func between(a, b float64) formats.Selection {
-	i := fragment.From(fragment.FromSeconds(a))
-	if b >= 0 {
-		i = fragment.Between(fragment.FromSeconds(a), fragment.FromSeconds(b))
-	}
-	return formats.Selection{Interval: i}
+	return &opened{mediatest.MustOpen(t, ogg.Format{}, data)}
 }
 
 // cut writes the clip of a selection to a file in a folder of the test's own.
 func (o *opened) cut(t testing.TB, s formats.Selection) (*formats.Plan, string) {
 	t.Helper()
-	p, err := o.Plan(t.Context(), s)
-	if err != nil {
-		t.Fatalf("planning %v: %v", s.Interval, err)
-	}
-	path := filepath.Join(t.TempDir(), "clip.ogg")
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	r := seek.NewReader(t.Context(), p.Parts, o, 0)
-	defer r.Close()
-	n, err := r.Download(t.Context(), out)
-	if err != nil || p.Size >= 0 && n != p.Size {
-		t.Fatalf("reading the clip: %d of %d bytes, %v", n, p.Size, err)
-	}
-	return p, path
+	return o.Cut(t, s, ".ogg")
 }
 
-// name names an interval in a test.
-func name(a, b float64) string {
-	if b < 0 {
-		return fmt.Sprintf("%g-", a)
-	}
-	return fmt.Sprintf("%g-%g", a, b)
-}
+var (
+	mustRead = mediatest.ReadFile
+	between  = mediatest.Between
+	name     = mediatest.IntervalName
+)
 
 var makeOnce sync.Map
 

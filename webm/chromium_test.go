@@ -153,7 +153,7 @@ func TestChromiumPlays(t *testing.T) {
 			if tt.track != "" {
 				sel.Tracks = []string{tt.track}
 			}
-			plan, clip := o.clip(t, sel)
+			plan, clip := o.Clip(t, sel)
 			got := browse(t, playPage, map[string][]byte{"clip.webm": clip})
 			var at, of float64
 			if n, _ := fmt.Sscanf(got, "ended at %g of %g", &at, &of); n != 2 {

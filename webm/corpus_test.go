@@ -101,7 +101,7 @@ func checkCorpusFile(t *testing.T, o *opened, path string, truth oracle.TruthFil
 				continue
 			}
 			clip := filepath.Join(t.TempDir(), "clip"+filepath.Ext(path))
-			if err := os.WriteFile(clip, o.read(t, plan), 0o644); err != nil {
+			if err := os.WriteFile(clip, o.Read(t, plan), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			accepted(t, path, clip)

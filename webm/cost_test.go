@@ -36,9 +36,9 @@ func TestCost(t *testing.T) {
 			t.Parallel()
 			w := long(tt.film)
 			o := openSlow(t, w.data)
-			plan, data := o.clip(t, seconds(21.3, 41.37))
+			plan, data := o.Clip(t, seconds(21.3, 41.37))
 			w.compare(t, readBack(t, data), 21300, 41370)
-			got := o.totals.Transfer()
+			got := o.Totals.Transfer()
 			if got.FirstMediaTrips > tt.trips || got.FirstMediaTrips == 0 {
 				t.Errorf("%d round trips to the first media byte, want 1 to %d", got.FirstMediaTrips, tt.trips)
 			}
@@ -47,7 +47,7 @@ func TestCost(t *testing.T) {
 				t.Errorf("%d round trips in all, want at most %d", got.RoundTrips, most)
 			}
 			if got.Requests > tt.requests {
-				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.src.Ranges())
+				t.Errorf("%d requests, want at most %d: %v", got.Requests, tt.requests, o.Source.Ranges())
 			}
 			cluster := int64(0)
 			if tt.film.index == "none" {
@@ -57,7 +57,7 @@ func TestCost(t *testing.T) {
 				t.Errorf("%d bytes, want at most %d", got.Bytes, most)
 			}
 			if t.Failed() {
-				for _, r := range o.src.Requests() {
+				for _, r := range o.Source.Requests() {
 					t.Log(r.Range, r.Purpose, r.Note, r.Delivered)
 				}
 			}
@@ -72,8 +72,8 @@ func again(t *testing.T, o *opened, most int) {
 	var trips []int
 	for _, a := range []float64{3.3, 12.2, 27.9, 33.1, 48.7, 52.4, 57.02} {
 		totals := &seek.Totals{}
-		o.src.Observer, o.totals = totals, totals
-		o.clip(t, seconds(a, a+1.5))
+		o.Source.Observer, o.Totals = totals, totals
+		o.Clip(t, seconds(a, a+1.5))
 		trips = append(trips, totals.Transfer().FirstMediaTrips)
 	}
 	slices.Sort(trips)
@@ -89,10 +89,10 @@ func TestDeterministic(t *testing.T) {
 		w := film{seconds: 60, index: index}.write()
 		fresh, used := mustOpen(t, w.data), mustOpen(t, w.data)
 		for _, a := range []float64{50, 3, 31, 28} {
-			used.clip(t, seconds(a, a+2))
+			used.Clip(t, seconds(a, a+2))
 		}
-		_, one := fresh.clip(t, seconds(29.3, 41.1))
-		_, two := used.clip(t, seconds(29.3, 41.1))
+		_, one := fresh.Clip(t, seconds(29.3, 41.1))
+		_, two := used.Clip(t, seconds(29.3, 41.1))
 		if !slices.Equal(one, two) {
 			t.Errorf("index %s: the clip of a medium that was used before is another", index)
 		}

@@ -24,7 +24,7 @@ func TestExact(t *testing.T) {
 		o := mustOpen(t, mustRead(t, path))
 		sel := seconds(5.25, 7.75)
 		sel.Layout = formats.Exact
-		plan, data := o.clip(t, sel)
+		plan, data := o.Clip(t, sel)
 		if !plan.Presented.Start.Equal(plan.Requested.Start) || !plan.Presented.End.Equal(plan.Requested.End) {
 			t.Errorf("presented %v, want %v", plan.Presented, plan.Requested)
 		}

@@ -37,8 +37,8 @@ func TestGrowing(t *testing.T) {
 	if d := duration(); d < 59.9 || d > 60.1 {
 		t.Errorf("%v s, want 60", d)
 	}
-	_, data := o.clip(t, formats.Selection{Interval: fragment.From(fragment.FromSeconds(45.013))})
+	_, data := o.Clip(t, formats.Selection{Interval: fragment.From(fragment.FromSeconds(45.013))})
 	w.compare(t, readBack(t, data), 45013, 60000)
-	_, data = o.clip(t, seconds(45.013, 50.33))
+	_, data = o.Clip(t, seconds(45.013, 50.33))
 	w.compare(t, readBack(t, data), 45013, 50330)
 }

@@ -3,16 +3,15 @@ package webm_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/mediatest"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/seek"
 	"github.com/mediafrag/mediafrag/webm"
@@ -92,19 +91,7 @@ func TestHostile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := openAndRead(t, tt.data)
-			if !errors.Is(err, tt.want) {
-				t.Fatalf("%v, want %v", err, tt.want)
-			}
-			if tt.want == nil {
-				return
-			}
-			var e *formats.Error
-			if !errors.As(err, &e) {
-				t.Fatalf("%v is no *formats.Error", err)
-			}
-			if e.Container != "webm" || !strings.Contains(e.Element, tt.element) || e.Offset < 0 || e.Offset > int64(len(tt.data)) {
-				t.Errorf("%+v; want the element %q and its offset", e, tt.element)
-			}
+			mediatest.Refusal{Err: tt.want, Container: "webm", Element: tt.element, Size: int64(len(tt.data))}.Check(t, err)
 		})
 	}
 }
@@ -123,7 +110,7 @@ func openAndRead(t testing.TB, data []byte) error {
 	if err != nil {
 		return err
 	}
-	o.read(t, plan)
+	o.Read(t, plan)
 	return nil
 }
 

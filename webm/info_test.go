@@ -109,7 +109,7 @@ func TestClipChaptersAndTags(t *testing.T) {
 	o := mustOpen(t, w.data)
 	sel := seconds(9.013, 25)
 	sel.Tracks = []string{"1"}
-	plan, data := o.clip(t, sel)
+	plan, data := o.Clip(t, sel)
 	if got := readBack(t, data); len(got.sound) > 0 || len(got.pictures) == 0 {
 		t.Errorf("%d frames of a track that is not wanted, %d of the one that is", len(got.sound), len(got.pictures))
 	}
@@ -156,7 +156,7 @@ func TestMediaTypes(t *testing.T) {
 		if got := o.Info().MediaType; got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
-		_, clip := o.clip(t, seconds(0, 1))
+		_, clip := o.Clip(t, seconds(0, 1))
 		if !strings.Contains(string(clip[:60]), tt.docType) {
 			t.Errorf("a clip of %s has another DocType", tt.docType)
 		}

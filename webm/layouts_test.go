@@ -117,7 +117,7 @@ func TestLayouts(t *testing.T) {
 			}
 			w := l.film.write()
 			l.check(t, w, 9.013, 13.513)
-			_, data := mustOpen(t, w.data).clip(t, seconds(0.5, 1.813)) // from the first keyframe on
+			_, data := mustOpen(t, w.data).Clip(t, seconds(0.5, 1.813)) // from the first keyframe on
 			w.compare(t, readBack(t, data), 500, 1813)
 		})
 	}
@@ -130,19 +130,19 @@ func TestSecondSegment(t *testing.T) {
 	w := film{seconds: 20, after: second, index: "front"}.write()
 	o := openSlow(t, w.data)
 	want := fmt.Sprintf("another Segment follows at byte %d", len(w.data)-len(second))
-	plan, data := o.clip(t, seconds(9.013, 13.513))
+	plan, data := o.Clip(t, seconds(9.013, 13.513))
 	w.compare(t, readBack(t, data), 9013, 13513)
 	if n := len(plan.Warnings); n != 1 || !strings.HasPrefix(plan.Warnings[0].Reason, want) {
 		t.Errorf("warnings %v, want %q", plan.Warnings, want)
 	}
-	if got := o.totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
+	if got := o.Totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
 		t.Errorf("%d round trips, want %d", got, budget.TripsWebM)
 	}
 	info, err := o.Inspect(t.Context())
 	if n := len(info.Warnings); err != nil || n != 1 || !strings.HasPrefix(info.Warnings[0].Reason, want) || !info.Duration.Equal(fragment.Seconds(20)) {
 		t.Errorf("%v s, warnings %v, %v", info.Duration, info.Warnings, err)
 	}
-	if plan, _ := mustOpen(t, film{seconds: 4, after: []byte("garbage!")}.write().data).clip(t, seconds(1, 2)); len(plan.Warnings) != 0 {
+	if plan, _ := mustOpen(t, film{seconds: 4, after: []byte("garbage!")}.write().data).Clip(t, seconds(1, 2)); len(plan.Warnings) != 0 {
 		t.Errorf("warnings of garbage: %v", plan.Warnings)
 	}
 }
@@ -175,7 +175,7 @@ func openSlow(t testing.TB, data []byte) *opened {
 
 func (l layout) check(t *testing.T, w *written, a, b float64) {
 	o := openSlow(t, w.data)
-	opening := o.totals.Transfer()
+	opening := o.Totals.Transfer()
 	if got := o.Info().Index; (got == webm.NoIndex) != (l.film.index == "none") {
 		t.Errorf("index %s", got)
 	}
@@ -186,8 +186,8 @@ func (l layout) check(t *testing.T, w *written, a, b float64) {
 	if warned != (l.warns != "") {
 		t.Errorf("warnings %v, want one of %q", o.Info().Warnings, l.warns)
 	}
-	plan, data := o.clip(t, seconds(a, b))
-	got := o.totals.Transfer()
+	plan, data := o.Clip(t, seconds(a, b))
+	got := o.Totals.Transfer()
 	if got.FirstMediaTrips > l.trips {
 		t.Errorf("%d round trips to the first media byte (%d to open), want at most %d", got.FirstMediaTrips, opening.RoundTrips, l.trips)
 	}
@@ -195,7 +195,7 @@ func (l layout) check(t *testing.T, w *written, a, b float64) {
 		t.Errorf("%d bytes, want at most %d", got.Bytes, most)
 	}
 	if t.Failed() {
-		for _, r := range o.src.Requests() {
+		for _, r := range o.Source.Requests() {
 			t.Log(r.Range, r.Purpose, r.Note, r.Delivered)
 		}
 	}
@@ -204,7 +204,7 @@ func (l layout) check(t *testing.T, w *written, a, b float64) {
 
 // probed is how many bytes went into probes.
 func probed(o *opened) (n int64) {
-	for _, r := range o.src.Requests() {
+	for _, r := range o.Source.Requests() {
 		if r.Purpose == "probe" {
 			n += r.Delivered
 		}

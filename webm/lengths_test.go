@@ -20,7 +20,7 @@ func TestUnknownLengths(t *testing.T) {
 		w := f.write()
 		data := bytes.Replace(w.data, []byte("A_OPUS"), []byte("A_TTA1"), 1)
 		for _, i := range []struct{ a, b, first, last int }{{0, 1000, 0, 49}, {3110, 4250, 155, 212}, {9000, 10000, 450, 499}} {
-			plan, clip := mustOpen(t, data).clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
+			plan, clip := mustOpen(t, data).Clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
 			got := readBack(t, clip).sound
 			if len(got) != i.last-i.first+1 || !bytes.Equal(got[0].frame, w.sounds[i.first].frame) || !bytes.Equal(got[len(got)-1].frame, w.sounds[i.last].frame) {
 				t.Errorf("laced %v [%d, %d): %d frames, want %d to %d; presented %v", laced, i.a, i.b, len(got), i.first, i.last, plan.Presented)
@@ -34,7 +34,7 @@ func TestUnknownLengths(t *testing.T) {
 func TestLacedAlone(t *testing.T) {
 	w := film{seconds: 10, pictureless: true, laced: true}.write()
 	for _, i := range []struct{ a, b int64 }{{3110, 4250}, {3125, 4250}, {5000, 5010}} {
-		_, clip := mustOpen(t, w.data).clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
+		_, clip := mustOpen(t, w.data).Clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
 		w.compare(t, readBack(t, clip), i.a, i.b)
 	}
 }
@@ -45,7 +45,7 @@ func TestLateFrames(t *testing.T) {
 	w := film{seconds: 10, pictureless: true, laced: true, scale: 61_100}.write()
 	for _, i := range []struct{ a, b int64 }{{0, 2030}, {2500, 4030}, {3000, 6030}} {
 		t.Run(fmt.Sprint(i.a), func(t *testing.T) {
-			_, clip := mustOpen(t, w.data).clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
+			_, clip := mustOpen(t, w.data).Clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
 			w.compare(t, readBack(t, clip), i.a, i.b)
 		})
 	}
@@ -56,7 +56,7 @@ func TestVerbatimEnd(t *testing.T) {
 	w := film{seconds: 10, pictureless: true, segmentSize: 8}.write()
 	sel := seconds(2.5, 4.05)
 	sel.Form = formats.Verbatim
-	_, clip := mustOpen(t, w.data).clip(t, sel)
+	_, clip := mustOpen(t, w.data).Clip(t, sel)
 	got := readBack(t, clip).sound
 	if last := got[len(got)-1].at; last < 4040 {
 		t.Errorf("the last block is at %d ms, want one at 4040", last)
@@ -70,7 +70,7 @@ func TestTimestampWidth(t *testing.T) {
 	w := film{seconds: 10, pictureless: true, start: 59_500}.write()
 	sel := seconds(3.1, 9.5) // clusters at 63.5 and 65.5 s: 65535 lies behind the latter
 	sel.Timeline = formats.Original
-	_, clip := mustOpen(t, w.data).clip(t, sel)
+	_, clip := mustOpen(t, w.data).Clip(t, sel)
 	got := readBack(t, clip)
 	want := slices.DeleteFunc(slices.Clone(w.sounds), func(s shot) bool {
 		return s.at+20 <= w.start+3100-got.delay/1e6 || s.at >= w.start+9500

@@ -55,9 +55,9 @@ func TestNoCues(t *testing.T) {
 				to := from + 1000 + r.Int64N(9000)
 				a, b := float64(from)/1000, float64(to)/1000
 				o := openSlow(t, w.data)
-				plan, data := o.clip(t, seconds(a, b))
+				plan, data := o.Clip(t, seconds(a, b))
 				w.compare(t, readBack(t, data), from, to)
-				got := o.totals.Transfer()
+				got := o.Totals.Transfer()
 				if got.FirstMediaTrips > budget.TripsWebMSearch {
 					t.Errorf("[%.3f, %.3f): %d round trips to the first media byte, want at most %d", a, b, got.FirstMediaTrips, budget.TripsWebMSearch)
 				}
@@ -65,7 +65,7 @@ func TestNoCues(t *testing.T) {
 					t.Errorf("[%.3f, %.3f): %d bytes, want at most %d", a, b, got.Bytes, most)
 				}
 				if t.Failed() {
-					for _, r := range o.src.Requests() {
+					for _, r := range o.Source.Requests() {
 						t.Log(r.Range, r.Purpose, r.Note, r.Delivered)
 					}
 					return

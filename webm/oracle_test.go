@@ -82,7 +82,7 @@ func TestOracle(t *testing.T) {
 // compare cuts one interval and compares it.
 func (m made) compare(t *testing.T, path string, i interval) {
 	o := mustOpen(t, mustRead(t, path))
-	plan, data := o.clip(t, i.selection())
+	plan, data := o.Clip(t, i.selection())
 	clip := filepath.Join(t.TempDir(), "clip"+filepath.Ext(path))
 	if err := os.WriteFile(clip, data, 0o644); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestSubtitles(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			path := m.path(t)
 			o := mustOpen(t, mustRead(t, path))
-			plan, data := o.clip(t, seconds(6.4, 8.5))
+			plan, data := o.Clip(t, seconds(6.4, 8.5))
 			clip := filepath.Join(t.TempDir(), "clip"+filepath.Ext(path))
 			if err := os.WriteFile(clip, data, 0o600); err != nil {
 				t.Fatal(err)
@@ -86,7 +86,7 @@ func TestBitmapSubtitles(t *testing.T) {
 	f := film{seconds: 20, bitmap: picture}
 	w := f.write()
 	o := mustOpen(t, w.data)
-	_, data := o.clip(t, seconds(9.013, 13.513))
+	_, data := o.Clip(t, seconds(9.013, 13.513))
 	got := readBack(t, data)
 	if len(got.others) != 1 || got.others[0].at != 0 || string(got.others[0].frame) != string(picture) || got.lasting != 1000 {
 		t.Errorf("%d subtitles, for %d ms; want the one that began 2 s before and lasts 3 s", len(got.others), got.lasting)

@@ -66,14 +66,14 @@ func TestTagsAreFetched(t *testing.T) {
 		if got := o.Info().Tags; len(got) != 0 {
 			t.Errorf("%d bytes: tags without a request: %v", tt.bytes, got)
 		}
-		plan, data := o.clip(t, seconds(9.013, 13.513))
+		plan, data := o.Clip(t, seconds(9.013, 13.513))
 		if kept := strings.Contains(string(data[:4000]), "Far away"); kept != tt.kept {
 			t.Errorf("%d bytes: kept %v, want %v", tt.bytes, kept, tt.kept)
 		}
 		if warned := len(plan.Warnings) > 0; warned == tt.kept {
 			t.Errorf("%d bytes: warnings %v", tt.bytes, plan.Warnings)
 		}
-		if got := o.totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
+		if got := o.Totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
 			t.Errorf("%d bytes: %d round trips, want %d", tt.bytes, got, budget.TripsWebM)
 		}
 		info, err := o.Inspect(t.Context())
@@ -100,7 +100,7 @@ func TestAttachments(t *testing.T) {
 	w := film{seconds: 40, front: func(*written) []byte { return slices.Concat(about, all) }, index: "front"}.write()
 
 	o := mustOpen(t, w.data)
-	before := o.totals.Transfer().Bytes
+	before := o.Totals.Transfer().Bytes
 	info, err := o.Inspect(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -112,14 +112,14 @@ func TestAttachments(t *testing.T) {
 	if !slices.Equal(info.Attachments, want) {
 		t.Errorf("%+v, want %+v", info.Attachments, want)
 	}
-	if n := o.totals.Transfer().Bytes - before; n > 32<<10 {
+	if n := o.Totals.Transfer().Bytes - before; n > 32<<10 {
 		t.Errorf("%d bytes to list them", n)
 	}
 
 	sel := seconds(9.013, 13.513)
-	_, without := o.clip(t, sel)
+	_, without := o.Clip(t, sel)
 	sel.Attachments = true
-	_, with := o.clip(t, sel)
+	_, with := o.Clip(t, sel)
 	has := func(data []byte, id int64) (found []byte) {
 		walk(t, data, 0, false, func(x, _ int64, body []byte) bool {
 			if x == id {
@@ -149,7 +149,7 @@ func TestAttachments(t *testing.T) {
 func TestNoAttachments(t *testing.T) {
 	sel := seconds(1, 2)
 	sel.Attachments = true
-	if plan, _ := mustOpen(t, film{seconds: 4}.write().data).clip(t, sel); len(plan.Warnings) != 1 {
+	if plan, _ := mustOpen(t, film{seconds: 4}.write().data).Clip(t, sel); len(plan.Warnings) != 1 {
 		t.Errorf("warnings %v", plan.Warnings)
 	}
 }
@@ -165,7 +165,7 @@ func TestAttachmentsOracle(t *testing.T) {
 	path := m.path(t)
 	sel := seconds(5, 7)
 	sel.Attachments = true
-	_, data := mustOpen(t, mustRead(t, path)).clip(t, sel)
+	_, data := mustOpen(t, mustRead(t, path)).Clip(t, sel)
 	clip := filepath.Join(t.TempDir(), "clip.mkv")
 	if err := os.WriteFile(clip, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestDate(t *testing.T) {
 	for timeline, later := range map[formats.Timeline]time.Duration{formats.Zero: 8 * time.Second, formats.Original: 0} {
 		sel := seconds(9.013, 11)
 		sel.Timeline = timeline
-		_, data := o.clip(t, sel)
+		_, data := o.Clip(t, sel)
 		back, err := open(t, seektest.New(data), formats.Env{})
 		if err != nil {
 			t.Fatal(err)

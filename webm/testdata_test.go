@@ -29,12 +29,12 @@ func TestKept(t *testing.T) {
 			if i.Index != tt.index || len(i.Tracks) != tt.tracks || i.Duration.Seconds() < tt.duration-1e-6 || i.Duration.Seconds() > tt.duration+1e-6 || i.Timed != (tt.duration > 0) {
 				t.Errorf("index %s, %d tracks, %v s (%v)", i.Index, len(i.Tracks), i.Duration, i.Timed)
 			}
-			_, clip := o.clip(t, seconds(0, 0.05))
+			_, clip := o.Clip(t, seconds(0, 0.05))
 			again := mustOpen(t, clip)
 			if got := again.Info().Tracks; len(got) != tt.tracks || got[0].Codec != i.Tracks[0].Codec {
 				t.Errorf("the clip has %+v, want %+v", got, i.Tracks)
 			}
-			again.clip(t, seconds(0, 0.02))
+			again.Clip(t, seconds(0, 0.02))
 		})
 	}
 	data := mustRead(t, filepath.Join("..", "testdata", "matroska", "libwebm-blockgroup_block_ends_beyond_blockgroup.mkv"))

@@ -21,7 +21,7 @@ func TestSecondPictures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.film.seconds = 40
 			w := tt.film.write()
-			_, data := mustOpen(t, w.data).clip(t, seconds(9.013, 13.513))
+			_, data := mustOpen(t, w.data).Clip(t, seconds(9.013, 13.513))
 			got := readBack(t, data)
 			zero := min(tt.main, tt.other)
 			for _, track := range []struct {
