@@ -33,7 +33,8 @@ type Transfer struct {
 	RoundTrips int
 	// Bytes is how many bytes of bodies were received.
 	Bytes int64
-	// Duration is from the first request to the last event.
+	// Duration is from the first request to the last event, or to the first media
+	// byte where that was read later.
 	Duration time.Duration
 
 	// FirstMediaTrips is RoundTrips up to the first media byte, and FirstMedia
@@ -89,6 +90,7 @@ func (t *Totals) FirstMediaByte() {
 	if !t.media && t.requests != nil {
 		t.media = true
 		t.sum.FirstMediaTrips, t.sum.FirstMedia = t.sum.RoundTrips, time.Since(t.started)
+		t.sum.Duration = max(t.sum.Duration, t.sum.FirstMedia)
 	}
 }
 

@@ -129,5 +129,7 @@ func TestTotalsFirstMediaByte(t *testing.T) {
 	totals.FirstMediaByte()
 	if got := totals.Transfer(); got.FirstMediaTrips != 3 || got.RoundTrips != 4 || got.FirstMedia <= 0 {
 		t.Errorf("trips to the first media byte %d of %d after %v, want 3 of 4", got.FirstMediaTrips, got.RoundTrips, got.FirstMedia)
+	} else if got.Duration < got.FirstMedia {
+		t.Errorf("all took %v, the first media byte %v", got.Duration, got.FirstMedia)
 	}
 }

@@ -85,7 +85,7 @@ func (a *app) get(ctx context.Context, t *target, o *output, quiet bool) error {
 	switch {
 	case o.folder:
 		result, err = a.getPackage(ctx, j, o)
-	case trims(o, j):
+	case isPlaylist(o.path) && !o.derived:
 		result, err = a.getTrimmed(ctx, j, o)
 	case isLive(j):
 		result, err = a.getLive(ctx, j, o)

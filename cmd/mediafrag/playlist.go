@@ -43,21 +43,20 @@ func (a *app) suit(o *output, j *job, mediaType string) error {
 	return nil
 }
 
-// trims reports whether an output is a playlist of a medium that can write one.
-func trims(o *output, j *job) bool {
-	_, ok := j.resource.Media.(formats.Trimmer)
-	return ok && isPlaylist(o.path) && !o.derived
-}
-
 // getTrimmed writes a playlist that points at the origin, and those that it
 // names beside it.
 func (a *app) getTrimmed(ctx context.Context, j *job, o *output) (clipJSON, error) {
+	trimmer, ok := j.resource.Media.(formats.Trimmer)
+	if !ok {
+		return clipJSON{}, fmt.Errorf("%w: %s is one file, not a playlist that could be trimmed; give -o the name of a media file",
+			formats.ErrUnsupported, j.resource.Info().Format)
+	}
 	s, err := a.selection(j)
 	if err != nil {
 		return clipJSON{}, err
 	}
 	folder, name := filepath.Split(o.path)
-	files, err := j.resource.Media.(formats.Trimmer).Trim(ctx, s, name)
+	files, err := trimmer.Trim(ctx, s, name)
 	if err != nil {
 		return clipJSON{}, err
 	}
