@@ -210,6 +210,7 @@ func TestDamage(t *testing.T) {
 	oracle.Run(t, "oggdec", "-Q", "-R", "-o", out, path)
 	pcm := mustRead(t, out)
 	tag := append([]byte("ID3\x04\x00\x00\x00\x00\x08\x00"), make([]byte, 1024)...)
+	art := append([]byte("ID3\x04\x00\x00\x00\x0c\x00\x00"), make([]byte, 12<<14)...) // 192 KiB
 	middle := bytes.Index(data[len(data)/2:], []byte("OggS")) + len(data)/2
 	tests := []struct {
 		name string
@@ -218,6 +219,7 @@ func TestDamage(t *testing.T) {
 		at   int // a warning names this byte; -1: none is needed
 	}{
 		{"ID3 tag in front", append(bytes.Clone(tag), data...), seek.Info{}, -1},
+		{"ID3 tag longer than the head", append(art, data...), seek.Info{Name: "http://h/a.ogg"}, -1},
 		{"garbage in front", append(bytes.Repeat([]byte("junk"), 50), data...), seek.Info{Name: "http://h/a.ogg"}, 0},
 		{"padding behind", append(bytes.Clone(data), make([]byte, 3000)...), seek.Info{}, -1},
 		{"no last page", data[:bytes.LastIndex(data, []byte("OggS"))], seek.Info{}, -1},

@@ -33,7 +33,10 @@ func (Format) Detect(head []byte, i seek.Info) bool {
 	if bytes.HasPrefix(head, capture) {
 		return true
 	}
-	if at := tagLen(head); at > 0 && at < int64(len(head)) && bytes.HasPrefix(head[at:], capture) {
+	switch at := tagLen(head); {
+	case at >= int64(len(head)): // cover art may be larger than what is seen
+		return namesOgg(i)
+	case at > 0 && bytes.HasPrefix(head[at:], capture):
 		return true
 	}
 	return namesOgg(i) && len(scanPages(head, 0, true).pages) > 0
