@@ -175,7 +175,7 @@ func (j judgement) noSuffix() error {
 // pin compares or sets the version.
 func (j judgement) pin(size int64) error {
 	if diff := j.source.pin(j.resp, j.at, size); diff != "" {
-		return j.fault(seek.ErrChanged, diff+"; open it again")
+		return j.fault(seek.ErrChanged, diff)
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func (j judgement) unsatisfied() (*answer, error) {
 	known, info := j.source.known()
 	switch {
 	case c.total >= 0 && info.Size >= 0 && c.total != info.Size && !(j.source.web.growing && c.total > info.Size):
-		return nil, j.fault(seek.ErrChanged, fmt.Sprintf("it had %d bytes, now it has %d; open it again", info.Size, c.total))
+		return nil, j.fault(seek.ErrChanged, resized(info.Size, c.total))
 	case c.total == 0, c.total > 0 && j.r.Offset >= c.total:
 	case c.total < 0 && known && info.Size < 0 && j.r.Offset > 0: // the end of a resource that never stated its size
 	case j.r.Offset < 0:

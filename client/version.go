@@ -65,17 +65,17 @@ func (v version) ifRange() string {
 func (v version) differs(later version) string {
 	switch {
 	case v.size >= 0 && later.size >= 0 && v.size != later.size:
-		return fmt.Sprintf("it had %d bytes, now it has %d", v.size, later.size)
+		return resized(v.size, later.size)
 	case v.tagged() && later.tagged():
 		if v.etag != later.etag {
-			return fmt.Sprintf("its entity tag was %s, now it is %s", v.etag, later.etag)
+			return fmt.Sprintf("its entity tag was %s, now it is %s; open it again", v.etag, later.etag)
 		}
 	case v.modified != "" && later.modified != "":
 		if v.modified != later.modified {
-			return fmt.Sprintf("it was last modified on %s, now on %s", v.modified, later.modified)
+			return fmt.Sprintf("it was last modified on %s, now on %s; open it again", v.modified, later.modified)
 		}
 	case v.etag != "" && later.etag != "" && v.etag != later.etag:
-		return fmt.Sprintf("its entity tag was %s, now it is %s", v.etag, later.etag)
+		return fmt.Sprintf("its entity tag was %s, now it is %s; open it again", v.etag, later.etag)
 	}
 	return ""
 }
@@ -83,7 +83,16 @@ func (v version) differs(later version) string {
 // grown is differs for a resource that may grow: only a smaller size differs.
 func (v version) grown(later version) string {
 	if v.size >= 0 && later.size >= 0 && later.size < v.size {
-		return fmt.Sprintf("it had %d bytes, now it has %d", v.size, later.size)
+		return resized(v.size, later.size)
 	}
 	return ""
+}
+
+// resized says that the size has become another, and what can be done.
+func resized(had, now int64) string {
+	hint := "open it again"
+	if now > had {
+		hint += ", or allow it to grow (--growing)"
+	}
+	return fmt.Sprintf("it had %d bytes, now it has %d; %s", had, now, hint)
 }

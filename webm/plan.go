@@ -150,7 +150,7 @@ func (m *media) planner(s formats.Selection) (*planner, error) {
 	case s.Layout != "" && s.Layout != formats.Exact:
 		return nil, unsupported("", -1, fmt.Sprintf("the layout %q", s.Layout), "leave the layout out, or use "+string(formats.Exact))
 	case s.Layout == formats.Exact && (m.doc.docType != "matroska" || s.Form == formats.Verbatim):
-		return nil, unsupported("", -1, "an ordered edition in WebM or in verbatim form, which have none", "leave the layout out: the clip begins at the keyframe")
+		return nil, unsupported("", -1, "an ordered edition in WebM or in verbatim form, which have none", "leave it out: the clip begins at the keyframe, and 'presented' says where that is")
 	case m.first.id == 0:
 		return nil, damaged("Segment", m.segment.offset, "there is no Cluster in it")
 	case s.Interval.Empty():

@@ -27,6 +27,7 @@ type flags struct {
 	exact    bool
 	attached bool
 	variant  string
+	growing  bool
 	private  bool
 	headers  []string
 	parallel int
@@ -46,6 +47,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.exact, "exact", false, "Matroska (.mkv): state by an ordered edition, which mpv honours, that only the interval is shown; other media are exact where they can be")
 	set.BoolVar(&f.attached, "attachments", false, "keep the files that a Matroska file carries, such as fonts, in the clip")
 	set.StringVar(&f.variant, "variant", "", "which of several qualities: `WHICH` is a height (720p), a bandwidth (1500k), a codec, a name, worst or iframes")
+	set.BoolVar(&f.growing, "growing", false, "the resource may grow while it is read, as a recording under way does")
 	set.BoolVar(&f.private, "allow-private", false, "let a playlist from the public network lead to addresses on private ones and this machine")
 	set.StringArrayVar(&f.headers, "header", nil, "send `'Name: value'` with each request to the URI's host, repeatable; @FILE reads them, one a line, empty lines and comments left out")
 	set.IntVar(&f.parallel, "parallel", seek.DefaultParallel, "how many ranges are fetched at a time")

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"net/http"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +26,7 @@ type testServer struct {
 //	/           as they should be
 //	/auth/      with 'Authorization: Bearer letmein' alone
 //	/changing/  with another validator for each request
+//	/growing/   longer for each request
 //	/stall/     only their two ends ever come
 //
 // and there are
@@ -43,6 +46,7 @@ func newTestServer(t testing.TB) *testServer {
 			files[folder+s.Name] = faultserver.File{Content: s.Data, ETag: `"` + s.Name + `"`, Type: s.MediaType}
 		}
 		if s.Name == "faststart.mp4" {
+			files["/growing/"+s.Name] = faultserver.File{Type: s.MediaType}
 			files["/cut.mp4"] = faultserver.File{Content: s.Data[:2000], ETag: `"cut"`, Type: s.MediaType}
 		}
 	}
@@ -72,6 +76,13 @@ func (s *testServer) fault(n int, r *http.Request) (f faultserver.Fault) {
 		}
 	case "/changing/":
 		f.Header = map[string]string{"ETag": fmt.Sprintf(`"%d"`, n)}
+	case "/growing/":
+		for _, sample := range samples.All() {
+			if sample.Name == name {
+				more := bytes.Repeat([]byte("\x00\x00\x00\x08free"), n)
+				s.Set(r.URL.Path, faultserver.File{Content: slices.Concat(sample.Data, more), Type: sample.MediaType})
+			}
+		}
 	case "/stall/":
 		if bytes := r.Header.Get("Range"); bytes != "bytes=0-65535" && !strings.HasPrefix(bytes, "bytes=-") {
 			s.stalled <- struct{}{}
