@@ -101,6 +101,44 @@ func TestLongComments(t *testing.T) {
 	}
 }
 
+// TestLateFirstPage: where the first page of a stream comes long after those of
+// another, it is found by ever larger steps.
+func TestLateFirstPage(t *testing.T) {
+	late := scanPages(samplePages(t)["speex.spx"], 0, true).pages
+	early := scanPages(samplePages(t)["vorbis.ogg"], 0, true).pages
+	var data []byte
+	put := func(serial uint32, p page) {
+		data = appendPage(data, p.flags, p.granule, serial, p.seq, p.lacing, p.body)
+	}
+	put(1, early[0])
+	put(2, late[0])
+	put(2, late[1])
+	for i := 1; early[i-1].granule <= 0; i++ {
+		put(1, early[i])
+	}
+	filler := pageWriter{serial: 1, seq: 100, granule: noGranule}
+	for range 12 {
+		data = filler.add(data, piece{data: make([]byte, 60<<10), begins: true, ends: true}, noGranule)
+		data = filler.flush(data, noGranule, 0)
+	}
+	for _, p := range late[2:] {
+		put(2, p)
+	}
+	m, source := mustOpenMedia(t, data)
+	if s := m.links().links[0].streams; len(s) != 2 || !s[0].begun || !s[1].begun {
+		t.Error("a stream's first page was not found")
+	}
+	index := 0
+	for _, r := range source.Requests() {
+		if r.Purpose == seek.Index {
+			index++
+		}
+	}
+	if index > 5 {
+		t.Errorf("%d requests for headers, want 5 at most", index)
+	}
+}
+
 // TestEmptyLink: headers without data, and then the same stream again, take no
 // time of the whole.
 func TestEmptyLink(t *testing.T) {

@@ -207,6 +207,9 @@ func readLink(ctx context.Context, w *seek.Window, off int64, limits formats.Lim
 	}
 	for !r.done() {
 		r.pages.chunk = headChunk + r.ahead()
+		if r.link.data >= 0 { // a stream's first page may be far off: look as far again as before
+			r.pages.chunk = max(r.pages.chunk, r.pages.at-r.link.data)
+		}
 		pages, err := r.pages.next(ctx)
 		if err != nil {
 			return nil, err
