@@ -335,6 +335,11 @@ func (c *cut) read(ctx context.Context, i int) (*piece, error) {
 	if err := c.fetch(ctx, p, k, iv, c.note(s)); err != nil {
 		return nil, err
 	}
+	if containerOf(p.data) == transportStream {
+		if err := wholePackets(c.note(s), p.plain); err != nil {
+			return nil, err
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pieces[i] = p
@@ -394,9 +399,9 @@ func (c *cut) fetch(ctx context.Context, p *piece, k *key, iv [16]byte, note str
 	}
 	p.data, p.size = h.data, int64(len(h.data))
 	if k != nil {
-		plain, err := decryptWhole(block, iv, h.data)
+		plain, err := decryptWhole(note, block, iv, h.data)
 		if err != nil {
-			return fmt.Errorf("%s: %w", note, err)
+			return err
 		}
 		p.data = plain
 	}
@@ -461,10 +466,13 @@ func (c *cut) part(i int, r Rewriter) (seek.Part, error) {
 		if read == nil {
 			p.Size = -1 // of the padding nothing is known
 		}
+	} else if err := r.sized(c.note(s), p.Size); err != nil {
+		return seek.Part{}, err
 	} else if p.Size >= 0 && c.checked(name) {
 		r.Container = "" // a range is asked for as it stands, together with its neighbours
 	}
 	if r != (Rewriter{}) {
+		r.Segment = c.note(s)
 		p.Rewrite = r
 	}
 	return p, nil
@@ -492,8 +500,8 @@ func (c *cut) initPart(section *initSection) (seek.Part, error) {
 }
 
 // decryptWhole decrypts bytes that are in memory.
-func decryptWhole(block cipher.Block, iv [16]byte, b []byte) ([]byte, error) {
-	r, err := decrypt(block, iv, 0, false, bytesFrom(b))
+func decryptWhole(segment string, block cipher.Block, iv [16]byte, b []byte) ([]byte, error) {
+	r, err := decrypt(segment, block, iv, 0, false, bytesFrom(b))
 	if err != nil {
 		return nil, err
 	}

@@ -86,10 +86,11 @@ func readKey(ctx context.Context, open seek.Opener, uri string) ([]byte, error) 
 	return b, nil
 }
 
-// decrypt returns the plain bytes of an encrypted segment from off on. Open gives
+// decrypt returns the plain bytes of an encrypted segment from off on; errors
+// call it what segment says. Open gives
 // the encrypted ones from an offset on; with inner, not to the segment's end: of
 // the padding nothing is known then.
-func decrypt(block cipher.Block, iv [16]byte, off int64, inner bool, open func(off int64) (io.ReadCloser, error)) (io.ReadCloser, error) {
+func decrypt(segment string, block cipher.Block, iv [16]byte, off int64, inner bool, open func(off int64) (io.ReadCloser, error)) (io.ReadCloser, error) {
 	const n = aes.BlockSize
 	at := off / n * n // the block that off lies in, and the one before it, which chains it
 	from := max(0, at-n)
@@ -103,7 +104,7 @@ func decrypt(block cipher.Block, iv [16]byte, off int64, inner bool, open func(o
 			return nil, fmt.Errorf("decrypting: %w", err)
 		}
 	}
-	d := &decrypter{in: in, mode: cipher.NewCBCDecrypter(block, iv[:]), inner: inner}
+	d := &decrypter{segment: segment, in: in, mode: cipher.NewCBCDecrypter(block, iv[:]), inner: inner, size: at}
 	if _, err := io.CopyN(io.Discard, d, off-at); err != nil && err != io.EOF {
 		in.Close()
 		return nil, err
@@ -114,14 +115,16 @@ func decrypt(block cipher.Block, iv [16]byte, off int64, inner bool, open func(o
 // decrypter decrypts cipher block chaining and takes the padding from the end
 // (RFC 8216 section 4.3.2.4: PKCS7).
 type decrypter struct {
-	in    io.ReadCloser
-	mode  cipher.BlockMode
-	inner bool // there is no padding at the end
-	buf   [256 * aes.BlockSize]byte
-	have  int    // encrypted bytes in buf that are not decrypted yet: the last block is held back
-	ready []byte // decrypted
-	plain [256 * aes.BlockSize]byte
-	err   error
+	segment string
+	in      io.ReadCloser
+	mode    cipher.BlockMode
+	inner   bool // there is no padding at the end
+	buf     [256 * aes.BlockSize]byte
+	have    int    // encrypted bytes in buf that are not decrypted yet: the last block is held back
+	size    int64  // how many encrypted bytes of the segment have been seen
+	ready   []byte // decrypted
+	plain   [256 * aes.BlockSize]byte
+	err     error
 }
 
 func (d *decrypter) Read(p []byte) (int, error) {
@@ -142,6 +145,7 @@ func (d *decrypter) fill() {
 	const n = aes.BlockSize
 	m, err := io.ReadAtLeast(d.in, d.buf[d.have:], n)
 	d.have += m
+	d.size += int64(m)
 	last := err == io.EOF || err == io.ErrUnexpectedEOF
 	whole := d.have / n * n
 	switch {
@@ -152,7 +156,7 @@ func (d *decrypter) fill() {
 		d.err = io.EOF
 		return
 	case last && (d.have == 0 || whole != d.have):
-		d.err = fmt.Errorf("decrypting: the segment is no whole number of blocks: %w", io.ErrUnexpectedEOF)
+		d.err = cutOff(d.segment, fmt.Sprintf("its %d encrypted bytes are no whole number of blocks of %d", d.size, n))
 		return
 	case !last:
 		whole -= n
@@ -168,7 +172,8 @@ func (d *decrypter) fill() {
 		if pad < 1 || pad > n {
 			d.ready = nil
 			d.err = &formats.Error{Container: Name, Element: "EXT-X-KEY", Offset: -1, Err: formats.ErrDamaged,
-				Problem: "a segment does not decrypt to what it should", Hint: "the key or the initialization vector is not the right one"}
+				Problem: fmt.Sprintf("the %d encrypted bytes of %s do not decrypt to what they should", d.size, d.segment),
+				Hint:    "the key or the initialization vector is not the right one, or the segment is cut off: choose another interval, or with --variant another variant"}
 			return
 		}
 		d.ready = d.ready[:whole-pad]

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/aes"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -103,13 +102,13 @@ func (s plainSource) stretch(ctx context.Context, x *segment, name string, r see
 	}
 	last := int64(len(h.data)) < end-from || h.info.Size >= 0 && x.bytes.Length < 0 && at.End() >= h.info.Size || x.bytes.Length == end
 	open := func(off int64) (io.ReadCloser, error) { return bytesFrom(h.data)(off - from) }
-	plain, err := decrypt(block, k.ivOf(x.sequence), r.Offset, !last, open)
+	plain, err := decrypt(s.note(x), block, k.ivOf(x.sequence), r.Offset, !last, open)
 	if err != nil {
 		return nil, err
 	}
 	data, err := readAll(plain, len(h.data))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.note(x), err)
+		return nil, err
 	}
 	info := seek.Info{Name: s.plainName(s.i), Size: -1}
 	if last {

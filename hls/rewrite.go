@@ -17,6 +17,8 @@ import (
 // it decrypts it, checks that it is what it should be, and moves its clocks. It
 // names where the key lies, never the key.
 type Rewriter struct {
+	// Segment is what errors call the segment, such as "segment 3".
+	Segment string
 	// Container is what the segment is, such as "ts"; "" is not checked.
 	Container string
 	// KeyURI is where the key is, "" where the segment is not encrypted.
@@ -109,11 +111,17 @@ func (r Rewriter) plain(ctx context.Context, in seek.Input, off, n int64) (io.Re
 		if _, end := blocks(off, n); n >= 0 {
 			encrypted = func(off int64) (io.ReadCloser, error) { return in.Open(ctx, off, end-off) }
 		}
-		open = func(off int64) (io.ReadCloser, error) { return decrypt(block, r.IV, off, n >= 0, encrypted) }
+		open = func(off int64) (io.ReadCloser, error) { return decrypt(r.Segment, block, r.IV, off, n >= 0, encrypted) }
 	}
 	plain, err := open(off)
-	if err != nil || off > 0 || r.Container == "" {
-		return plain, err
+	if err != nil {
+		return nil, err
+	}
+	if r.Container == transportStream && n < 0 {
+		plain = &packetCounter{plain, r.Segment, off}
+	}
+	if off > 0 || r.Container == "" {
+		return plain, nil
 	}
 	b := bufio.NewReaderSize(plain, sniffed)
 	head, err := b.Peek(sniffed)
