@@ -22,7 +22,6 @@ const (
 	chainProbe  = 64 << 10  // bytes of one probe
 	chainProbes = 4         // probes of a round
 	chainRead   = 384 << 10 // what is left to look through is read whole
-	chainGap    = 1 << 20   // within so many bytes nobody looks for a hidden link
 	chainRounds = 24        // most rounds for one boundary
 	// chainTrust is how many pages must lie between two places, of those that the
 	// bytes suggest, to believe that no other link lies there, and chainSteady the
@@ -30,6 +29,8 @@ const (
 	// both are halved.
 	chainTrust  = 0.65
 	chainSteady = 0.9
+	chainGap    = 1 << 20 // a small gap
+	chainSample = 4       // pages that tell how large pages are
 	maxLinks    = 10_000
 	maxGlimpses = 1 << 14
 )
@@ -83,24 +84,34 @@ type boundary struct {
 	doubt int64
 }
 
-// density returns how many bytes a page with data takes, pages that are cut off
-// counted as far as they were seen.
-func (g glimpse) density(data int64) float64 {
-	n := 0
+// density returns how many bytes a page with data takes, and how many pages
+// tell. Where these are few, what is cut off counts as far as it was seen.
+func (g glimpse) density(data int64) (bytes float64, pages int) {
+	first := g.end
 	for _, p := range g.pages {
 		if p.off >= data {
-			n++
+			first = min(first, p.off)
+			pages++
 		}
 	}
-	return float64(g.end-max(g.off, data)) / float64(max(1, n))
+	if pages < chainSample {
+		return float64(g.end-max(g.off, data)) / float64(max(1, pages)), pages
+	}
+	return float64(g.pages[len(g.pages)-1].end-first) / float64(pages), pages
 }
 
 // plausible reports whether there are about as many pages in a gap between two
 // glimpses as its bytes suggest: where there are far fewer, whole links with the
-// same serial numbers may lie in it.
+// same serial numbers may lie in it. A handful of pages tells little of their
+// size: in a small gap, the larger is then taken for that of all.
 func plausible(gap int64, last map[uint32]uint32, before, behind glimpse, data int64, trust float64) bool {
-	a, b := before.density(data), behind.density(data)
-	expected := 2 * float64(gap) / (a + b)
+	a, n := before.density(data)
+	b, o := behind.density(data)
+	size := (a + b) / 2
+	if gap < chainGap && min(n, o) < chainSample {
+		size = max(a, b)
+	}
+	expected := float64(gap) / size
 	trust *= chainTrust + (chainSteady-chainTrust)*max(0, 2*min(a, b)/max(a, b)-1)
 	counted := map[uint32]bool{}
 	var pages uint64
@@ -110,7 +121,7 @@ func plausible(gap int64, last map[uint32]uint32, before, behind glimpse, data i
 			pages += uint64(p.seq - seq)
 		}
 	}
-	return float64(pages) >= expected*trust
+	return float64(pages) >= expected*trust-1
 }
 
 // boundary says what the glimpses tell of the end of a link. A page of the link
@@ -145,7 +156,7 @@ func (m *media) boundary(l *link, trust float64) boundary {
 				}
 				return b
 			}
-			if gap := p.off - b.lo; seen && gap > chainGap && !plausible(gap, last, before, g, l.data, trust) {
+			if gap := p.off - b.lo; seen && read < 0 && !plausible(gap, last, before, g, l.data, trust) {
 				b.doubt = p.off
 				return b
 			}

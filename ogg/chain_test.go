@@ -45,6 +45,7 @@ func TestChainBoundaries(t *testing.T) {
 		return parts
 	}
 	pictures := theoraVorbis(t, 40, 1).data
+	small, half := steady(30, 1, 10000), steady(12, 2, 10000)
 	tests := []struct {
 		name  string
 		parts [][]byte
@@ -56,6 +57,13 @@ func TestChainBoundaries(t *testing.T) {
 		{"short before long, one serial number", [][]byte{steady(600, 1, 8000), steady(1500, 2, 8000)}},
 		{"long before short", [][]byte{steady(3000, 1, 8000), withSerials(steady(10, 2, 8000), 1)}},
 		{"long before short, one serial number", [][]byte{steady(3000, 1, 8000), steady(10, 2, 8000)}},
+		{"small, twice", [][]byte{small, small}},
+		{"small, long before short", [][]byte{small, half}},
+		{"small, short before long", [][]byte{half, small}},
+		{"small, short before long of another rate", [][]byte{half, steady(30, 1, 13000)}},
+		{"small, the last link like the first", [][]byte{small, withSerials(steady(20, 2, 10000), 2), small}},
+		{"small, music twice", [][]byte{music(30, 1), music(30, 2)}},
+		{"small pictures, the same serial numbers", [][]byte{theoraVorbis(t, 5, 1).data, theoraVorbis(t, 4, 2).data}},
 		{"pictures and sound, other serial numbers", [][]byte{pictures, withSerials(pictures, 2)}},
 		{"pictures and sound, the same serial numbers", [][]byte{pictures, theoraVorbis(t, 25, 2).data, pictures}},
 	}
