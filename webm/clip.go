@@ -52,6 +52,9 @@ func (p *planner) anyFrames() bool {
 
 // nothing is the error for an interval in which nothing lies.
 func (p *planner) nothing(ctx context.Context) error {
+	if !p.m.bounded() { // it goes on behind the interval
+		return formats.ErrNothing
+	}
 	d, err := p.m.findEnd(ctx)
 	if err != nil {
 		return err

@@ -108,6 +108,9 @@ func (m *media) sizeOr(n int64) int64 {
 	if size := m.w.Info().Size; size >= 0 {
 		return size
 	}
+	if end := m.measured.Load(); end > 0 {
+		return end
+	}
 	return n
 }
 

@@ -3,7 +3,8 @@
 //
 // [Format] opens a file: it reads the header, the tracks and the index (Cues),
 // wherever SeekHeads say they are, or the ends of the file where none does. A
-// file without Cues is searched for Clusters in its raw bytes.
+// file without Cues is searched for Clusters in its raw bytes. Of a live stream,
+// whose length nobody says, as much is looked at as an interval needs.
 //
 // A clip is a new file of the same type. Its header is written anew, its
 // TrackEntries are the original's; its first Cluster begins with the picture's

@@ -3,6 +3,7 @@ package webm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ func (Format) Detect(head []byte, _ seek.Info) bool {
 
 // Open reads the header, the tracks and the index, wherever they are.
 func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
-	m := &media{w: w, limits: env.Limits.WithDefaults(), growing: env.Growing}
+	m := &media{w: w, limits: env.Limits.WithDefaults(), growing: env.Growing, extent: newExtent()}
 	o := &opening{m: m, found: map[uint32]element{}, told: map[int64]uint32{}, tells: map[uint32]int{}, seen: map[int64]bool{}}
 	if err := o.open(ctx); err != nil {
 		return nil, err
@@ -83,6 +84,9 @@ type media struct {
 
 	mu     sync.Mutex
 	search *seek.Search
+
+	extent   extent
+	measured atomic.Int64 // where a resource of unknown length was found to end, 0: not yet
 
 	ended *int64 // ns from start, once it was looked for
 
@@ -241,7 +245,8 @@ func (m *media) setDefaults() {
 }
 
 // Inspect adds the tags, the attachments, and the duration where Info does not
-// state it.
+// state it. A resource that can only be read from its beginning, and may never
+// end, is not read for that.
 func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
 	for _, at := range m.tagsAt { // Info takes them from the window
 		if _, _, err := m.readTags(ctx, at, maxTags); err != nil {
@@ -257,11 +262,14 @@ func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
 		return i, err
 	}
 	i.Warnings = append(i.Warnings, second...)
-	if i.Timed || m.first.id == 0 {
+	if i.Timed || m.first.id == 0 || m.endless() {
 		return i, nil
 	}
 	d, err := m.findEnd(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, seek.ErrLimit) && !m.bounded(): // it does not end
+		return i, nil
+	case err != nil:
 		return i, err
 	}
 	i.Duration, i.Timed = nanos(d), true

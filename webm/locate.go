@@ -72,7 +72,14 @@ func (m *media) byCues(points []cue, ticks int64) bracket {
 // find brackets a time by the index, or without one by a search.
 func (m *media) find(ctx context.Context, points []cue, ticks int64) (bracket, error) {
 	if len(points) > 0 {
-		return m.byCues(points, ticks), nil
+		if b := m.byCues(points, ticks); b.next.offset < maxOffset {
+			return b, nil
+		}
+		err := m.measure(ctx) // the index ends before
+		return m.byCues(points, ticks), err
+	}
+	if err := m.reach(ctx, ticks); err != nil {
+		return bracket{}, err
 	}
 	return m.near(ctx, m.clusters(), ticks)
 }

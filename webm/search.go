@@ -20,12 +20,20 @@ const nearReach = 256 << 10
 func (m *media) clusters() *seek.Search {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if end := m.clustersEnd(m.first.offset); m.search == nil || m.growing && m.search.End < end {
-		last := anchor{offset: end}
-		if m.timed {
-			last.time = m.endTime()
-		}
+	last := anchor{offset: m.clustersEnd(m.first.offset)}
+	switch {
+	case !m.bounded():
+		last.offset = m.extent.end
+	case m.timed:
+		last.time = m.endTime()
+	}
+	if m.search == nil || m.search.End < last.offset { // it grows, or more was looked at
 		m.search = m.searchIn(m.first.offset, last)
+		for _, r := range m.extent.looked {
+			if data, ok := m.w.Held(r); ok {
+				m.search.Scan(r.Offset, data)
+			}
+		}
 	}
 	return m.search
 }
@@ -186,6 +194,9 @@ func (m *media) near(ctx context.Context, s *seek.Search, ticks int64) (bracket,
 
 // lastCluster finds the last Cluster, or the one so many before it.
 func (m *media) lastCluster(ctx context.Context, skip int) (anchor, error) {
+	if err := m.measure(ctx); err != nil {
+		return anchor{}, err
+	}
 	if points := m.pointsOf(0); len(points) > skip {
 		return m.byCues(points[:len(points)-skip], maxOffset/m.info.scale).at, nil
 	}

@@ -1,0 +1,119 @@
+package client_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/client"
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/samples"
+)
+
+// liveWebM is the built-in sample of WebM as it would be streamed: of unknown
+// length, without Duration, SeekHead and Cues.
+func liveWebM(t *testing.T) []byte {
+	t.Helper()
+	for _, s := range samples.All() {
+		if s.MediaType != "video/webm" {
+			continue
+		}
+		data := bytes.Clone(s.Data)
+		segment := bytes.Index(data, []byte{0x18, 0x53, 0x80, 0x67, 0x01})
+		duration := bytes.Index(data, []byte{0x44, 0x89, 0x88})
+		if segment < 0 || duration < 0 {
+			t.Fatal("the sample is written in another way")
+		}
+		copy(data[segment+5:], bytes.Repeat([]byte{0xFF}, 7))
+		copy(data[duration:], []byte{0xEC, 0x89})
+		for _, id := range [][]byte{{0x11, 0x4D, 0x9B, 0x74}, {0x1C, 0x53, 0xBB, 0x6B}} { // become Void
+			at := bytes.LastIndex(data, id)
+			if at < 0 {
+				continue
+			}
+			var size uint64
+			n := 1
+			for mask := byte(0x80); data[at+4]&mask == 0; mask >>= 1 {
+				n++
+			}
+			for i, b := range data[at+4 : at+4+n] {
+				if i == 0 {
+					b &= 0xFF >> n
+				}
+				size = size<<8 | uint64(b)
+			}
+			wide := min(n+3, 8)
+			size += uint64(n + 3 - wide)
+			var head [8]byte
+			binary.BigEndian.PutUint64(head[:], size|1<<(7*wide))
+			data[at] = 0xEC
+			copy(data[at+1:], head[8-wide:])
+		}
+		return data
+	}
+	t.Fatal("no sample of WebM")
+	return nil
+}
+
+// A live recording, of a server that tells no length of ranges or sends it
+// for ever, gives the clips that it gives as a file.
+func TestWebMOfUnknownLength(t *testing.T) {
+	data := liveWebM(t)
+	sized := openOgg(t, oggClient(t, &client.Client{}), write(t, data))
+	ranges := func(w http.ResponseWriter, r *http.Request) {
+		var first, last int
+		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last); n != 2 || first < 0 || first >= len(data) {
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			return
+		}
+		last = min(last, len(data)-1)
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/*", first, last))
+		w.WriteHeader(http.StatusPartialContent)
+		w.Write(data[first : last+1])
+	}
+	endless := func(w http.ResponseWriter, r *http.Request) {
+		w.Write(data)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	tests := []struct {
+		name    string
+		serve   http.HandlerFunc
+		endless bool
+	}{
+		{"ranges of *", ranges, false},
+		{"for ever", endless, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(tt.serve)
+			t.Cleanup(server.Close)
+			r := openOgg(t, oggClient(t, &client.Client{}), server.URL+"/m.webm")
+			for _, s := range []formats.Selection{{Interval: part(2, 5, 1)}, {Interval: part(0, 1, 1)}, {Interval: part(11, 14, 1)}} {
+				want, err := clipOf(t, sized, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := clipOf(t, r, s); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%v: %d bytes, not the %d of the file; %v", s.Interval, len(got), len(want), err)
+				}
+			}
+			i, err := r.Inspect(t.Context())
+			if err != nil || len(i.Tracks) != 2 || i.Timed == tt.endless {
+				t.Errorf("inspected: %+v, %v", i, err)
+			}
+			if tt.endless {
+				return
+			}
+			open := formats.Selection{Interval: part(15, 99, 1)}
+			open.Interval.Open = true
+			want, _ := clipOf(t, sized, open)
+			if got, err := clipOf(t, r, open); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("to the end: %d bytes, not %d; %v", len(got), len(want), err)
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package webm_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// openUnsized opens a resource whose length is not told.
+func openUnsized(t *testing.T, src *seektest.Source) *opened {
+	t.Helper()
+	src.Unsized, src.NoSuffix = true, true
+	o, err := open(t, src, formats.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// forever is data, and then the last of it again and again.
+func forever(data []byte) io.ReaderAt {
+	last := data[len(data)-1<<20:]
+	return seektest.Sparse(seektest.Fill(func(p []byte, off int64) {
+		for i := range p {
+			p[i] = last[(off+int64(i))%int64(len(last))]
+		}
+	}), seektest.Piece{Data: data})
+}
+
+// Whatever is told of the length, the same clips come of a resource.
+func TestUnknownLength(t *testing.T) {
+	w := live(film{seconds: 60, bytes: 4000, index: "none", heads: "none"}).write()
+	sized := mustOpen(t, w.data)
+	want, err := sized.Inspect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name    string
+		source  func() *seektest.Source
+		endless bool
+	}{
+		{"ranges", func() *seektest.Source { return seektest.New(w.data) }, false},
+		{"ranges for ever", func() *seektest.Source { return seektest.Virtual(1<<60, forever(w.data)) }, true},
+		{"in order", func() *seektest.Source {
+			src := seektest.New(w.data)
+			src.Info.Sequential = true
+			return src
+		}, false},
+		{"in order for ever", func() *seektest.Source {
+			src := seektest.Virtual(1<<60, forever(w.data))
+			src.Info.Sequential = true
+			return src
+		}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, s := range []formats.Selection{seconds(7.123, 12.5), seconds(0, 1), seconds(41.5, 44)} {
+				o := openUnsized(t, tt.source())
+				_, wanted := sized.Clip(t, s)
+				if _, got := o.Clip(t, s); !bytes.Equal(got, wanted) {
+					t.Errorf("%v: %d bytes, not the %d of a resource whose length is told", s.Interval, len(got), len(wanted))
+				}
+				behind := w.clusters[min(int(s.Interval.End.Seconds()/2)+1, len(w.clusters)-1)]
+				if n, most := o.Source.Delivered(), behind+1<<20; o.Window.Info().Sequential && n > most {
+					t.Errorf("%v: %d bytes read, want no more than %d", s.Interval, n, most)
+				}
+			}
+			open := formats.Selection{Interval: fragment.From(fragment.FromSeconds(50.5))}
+			o := openUnsized(t, tt.source())
+			i, err := o.Inspect(t.Context())
+			if err != nil || len(i.Tracks) != len(want.Tracks) {
+				t.Fatalf("%+v, %v", i, err)
+			}
+			if tt.endless {
+				var e *formats.Error
+				if _, err := o.Plan(t.Context(), open); !errors.Is(err, seek.ErrLimit) || !errors.As(err, &e) || e.Hint == "" {
+					t.Errorf("to the end: %v, want a limit and a hint", err)
+				}
+				if i.Timed {
+					t.Errorf("a duration of %v s", i.Duration)
+				}
+				return
+			}
+			_, wanted := sized.Clip(t, open)
+			if _, got := o.Clip(t, open); !bytes.Equal(got, wanted) {
+				t.Errorf("to the end: %d bytes, want %d", len(got), len(wanted))
+			}
+			if _, err := openUnsized(t, tt.source()).Plan(t.Context(), seconds(100, 110)); !errors.Is(err, formats.ErrPastEnd) {
+				t.Errorf("%v behind the end", err)
+			}
+			if i.Timed == o.Window.Info().Sequential || i.Timed && !i.Duration.Equal(want.Duration) {
+				t.Errorf("a duration of %v s (known: %v), want %v", i.Duration, i.Timed, want.Duration)
+			}
+		})
+	}
+}
