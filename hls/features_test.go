@@ -189,6 +189,28 @@ func TestVerbatim(t *testing.T) {
 	}
 }
 
+// TestVerbatimRefused: what a clip has other bytes of than the original is not
+// verbatim, and says so; nor is it written.
+func TestVerbatimRefused(t *testing.T) {
+	o := newOrigin()
+	o.put("https://host.test/t.m3u8", []byte(head+"#EXTINF:10,\nt.vtt\n#EXT-X-ENDLIST\n"))
+	o.put("https://host.test/t.vtt", []byte("WEBVTT\n\n00:01.000 --> 00:02.000\nx\n"))
+	o.putFolder(t, "https://host.test/aes", encryptedPresentation(t))
+	for uri, name := range map[string]string{"t.m3u8": "WebVTT", "aes/media.m3u8": "encrypted"} {
+		m := o.mustOpen(t, "https://host.test/"+uri, formats.Env{})
+		s := between(0, 3)
+		mustPlan(t, m, s)
+		s.Form = formats.Verbatim
+		_, err := m.Plan(t.Context(), s)
+		isError(t, err, formats.ErrUnsupported)
+		for _, want := range []string{"verbatim", name, "standalone"} {
+			if !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("%v does not say %q", err, want)
+			}
+		}
+	}
+}
+
 // TestChange: where the clock of fragments changes, or the initialization to one
 // that says the same, one file holds both sides, and so does a package. Where the
 // clock changes and the playlist does not say so, it is an error that says where.

@@ -195,10 +195,11 @@ func (m *Medium) unique() {
 
 // check finds out what keeps a stream's playlist from being used at all.
 func (s *stream) check() error {
-	if len(s.list.media.segments) == 0 && !s.list.media.growing() {
-		return damaged("", -1, "the playlist of "+s.id+" has no segments")
+	if m := s.list.media; len(m.segments) > 0 || m.growing() && m.told {
+		return nil
 	}
-	return nil
+	return &formats.Error{Container: Name, Offset: -1, Err: formats.ErrDamaged,
+		Problem: "the playlist of " + s.id + " has no segments", Hint: "check that all of it came, and that its URI is the right one"}
 }
 
 // nameOf returns the resource that a URI in a playlist names, without user

@@ -60,9 +60,12 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 	}
 	first := cuts[0]
 	verbatim := s.Form == formats.Verbatim
+	if verbatim {
+		if err := verbatimOf(cuts, containers[0]); err != nil {
+			return nil, err
+		}
+	}
 	switch {
-	case verbatim && len(cuts) > 1:
-		return nil, unsupported("EXT-X-MEDIA", "a verbatim clip of sound and pictures that are separate", "ask for the standalone form")
 	case verbatim && (containers[0] == webMedia || containers[0] == fragmentedMP4):
 		return first.planJoined(ctx, containers[0])
 	case containers[0] == webMedia:
@@ -76,6 +79,24 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 	default:
 		return first.planVTT(ctx, s)
 	}
+}
+
+// verbatimOf fails where a clip cannot be of the original's bytes alone.
+func verbatimOf(cuts []*cut, container string) error {
+	const hint = "ask for the standalone form"
+	if len(cuts) > 1 {
+		return unsupported("EXT-X-MEDIA", "a verbatim clip of sound and pictures that are separate", hint)
+	}
+	if container == webVTT {
+		return unsupported("", "a verbatim clip of WebVTT, of which cues are cut and counted anew", hint)
+	}
+	c := cuts[0]
+	for i := c.first; i <= c.last; i++ {
+		if s := &c.list.segments[i]; c.wanted(i) && len(s.keys) > 0 {
+			return unsupported("EXT-X-KEY", "a verbatim clip of encrypted segments, which are decrypted", hint)
+		}
+	}
+	return nil
 }
 
 // cuts finds the segments of each stream that a selection wants.

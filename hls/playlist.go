@@ -38,6 +38,7 @@ type media struct {
 	tail   []segment
 	hint   *partial // the part that will come next
 	ranges []dateRange
+	told   bool     // it has a tag that only media playlists have
 	header []string // lines about the whole, other than what the fields above hold
 }
 

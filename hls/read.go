@@ -146,6 +146,11 @@ func (r *reader) line(line string) error {
 func (r *reader) tag(name, value, line string) error {
 	m := r.m
 	switch name {
+	case signature, "#EXT-X-VERSION", "#EXT-X-INDEPENDENT-SEGMENTS", "#EXT-X-START", "#EXT-X-DEFINE": // of either kind
+	default:
+		m.told = m.told || strings.HasPrefix(name, "#EXT-X-") || name == "#EXTINF"
+	}
+	switch name {
 	case "#EXTINF", "#EXT-X-BYTERANGE", "#EXT-X-DISCONTINUITY", "#EXT-X-KEY", "#EXT-X-MAP", "#EXT-X-GAP",
 		"#EXT-X-PROGRAM-DATE-TIME", "#EXT-X-PART", "#EXT-X-DATERANGE", "#EXT-X-BITRATE":
 		return r.segmentTag(name, value, line)

@@ -342,6 +342,34 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestNoSegments: a playlist that has no segments, and does not say that it is
+// one of media, is no live stream that has not begun.
+func TestNoSegments(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"#EXTM3U\n": false,
+		"#EXTM3U\n#EXT-X-VERSION:3\n# a comment\n":         false,
+		"#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-ENDLIST": false,
+		"#EXTM3U\n#EXT-X-TARGETDURATION:4\n":               true,
+		"#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n":               true,
+	} {
+		o := newOrigin()
+		o.put("https://host.test/l.m3u8", []byte(text))
+		o.put("https://host.test/master.m3u8", []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nl.m3u8\n"))
+		for _, name := range []string{"l.m3u8", "master.m3u8"} {
+			_, err := o.open(t, "https://host.test/"+name, formats.Env{})
+			if ok && err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+			if !ok {
+				isError(t, err, formats.ErrDamaged)
+			}
+			if !ok && (err == nil || !strings.Contains(err.Error(), "no segments") || !strings.Contains(err.Error(), "URI")) {
+				t.Errorf("%q: %v does not say what is wrong, or what to do", text, err)
+			}
+		}
+	}
+}
+
 func FuzzPlaylist(f *testing.F) {
 	for _, dir := range []string{owned + "/manifests", corpus + "/manifests"} {
 		paths, _ := filepath.Glob(filepath.Join(dir, "*.m3u8"))

@@ -266,7 +266,11 @@ func (m *Medium) oneVariant(cuts []*cut, names []string) *masterWriter {
 	}
 	if main == "" { // renditions alone: the first is the variant
 		w.media = nil
-		w.variants = []variantLine{{m.variant, names[0]}}
+		v := m.variant
+		if kind := cuts[0].s.kind; kind != formats.Video {
+			v.attrs = v.attributesOf(kind)
+		}
+		w.variants = []variantLine{{v, names[0]}}
 		return w
 	}
 	for _, x := range m.master.renditions { // those that are in the variant itself
@@ -276,6 +280,24 @@ func (m *Medium) oneVariant(cuts []*cut, names []string) *masterWriter {
 	}
 	w.variants = []variantLine{{m.variant, main}}
 	return w
+}
+
+// attributesOf are a variant's attributes where only its sound or its text is
+// left, by kind: without what they say of pictures. BANDWIDTH, which has to be
+// there and has to be enough, stays.
+func (v variant) attributesOf(kind formats.Kind) attributes {
+	a := v.attrs
+	for _, name := range []string{"RESOLUTION", "FRAME-RATE", "HDCP-LEVEL", "VIDEO-RANGE", "VIDEO", "REQ-VIDEO-LAYOUT", "SUPPLEMENTAL-CODECS"} {
+		a = a.without(name)
+	}
+	if !a.has("CODECS") {
+		return a
+	}
+	left := slices.DeleteFunc(codecs(v.codecs), func(c string) bool { return codecKind(c) != kind })
+	if len(left) == 0 {
+		return a.without("CODECS")
+	}
+	return a.with("CODECS", strings.Join(left, ","), true)
 }
 
 // String writes the playlist.

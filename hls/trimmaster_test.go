@@ -122,6 +122,25 @@ func TestTrimMasterChosen(t *testing.T) {
 	}
 }
 
+// TestTrimMasterOfSound: where only sound or text is left, nothing is said of the
+// variant's pictures.
+func TestTrimMasterOfSound(t *testing.T) {
+	for track, want := range map[string]string{
+		"audio/English":    `#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1800000,CODECS="mp4a.40.2"` + "\nclip.audio-English.m3u8\n",
+		"subtitle/English": `#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1800000` + "\nclip.subtitle-English.m3u8\n",
+	} {
+		o := newOrigin()
+		putMaster(o)
+		m := o.mustOpen(t, "https://host.test/v/master.m3u8", formats.Env{Variant: "720p"})
+		s := between(5, 7)
+		s.Tracks = []string{track}
+		texts, _ := trimmed(t, m, s, "clip.m3u8")
+		if main := texts["clip.m3u8"]; !strings.HasSuffix(main, want) {
+			t.Errorf("%s: want %s in\n%s", track, want, main)
+		}
+	}
+}
+
 // TestTrimMasterLacks leaves out of a trimmed master playlist what cannot be
 // read, and says so.
 func TestTrimMasterLacks(t *testing.T) {
