@@ -3,6 +3,7 @@ package webm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -79,7 +80,7 @@ func (m *media) reach(ctx context.Context, ticks int64) error {
 func (m *media) measure(ctx context.Context) error { return m.reach(ctx, math.MaxInt64) }
 
 // errEndless is a resource that has bytes wherever one looks.
-var errEndless = &seek.SearchError{Err: seek.ErrLimit}
+var errEndless = fmt.Errorf("a resource of unknown length that does not end: %w", seek.ErrLimit)
 
 // stretch looks further: twice as far, or where the resource can only be read
 // from its beginning a small step.
