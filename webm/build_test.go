@@ -2,6 +2,7 @@ package webm_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -61,6 +62,7 @@ type film struct {
 	midKey                   bool // clusters begin 5 pictures before a keyframe
 	crc, voids, positions    bool
 	laced                    bool // sound in blocks of 4 frames
+	laces                    int  // or of so many
 	groups                   bool // BlockGroups
 	negative                 bool // times of blocks count from the last of the cluster
 	noDuration               bool
@@ -384,8 +386,8 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 			due := f.start + int64(i)*40
 			for a < len(w.sounds) && w.sounds[a].at <= due+60 {
 				n := 1
-				if f.laced {
-					n = min(4, len(w.sounds)-a)
+				if f.laced || f.laces > 0 {
+					n = min(cmp.Or(f.laces, 4), len(w.sounds)-a)
 				}
 				body = append(body, w.sound(a, n, base)...)
 				a += n

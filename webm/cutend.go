@@ -126,6 +126,12 @@ func (p *planner) finishEnd() {
 		if c.to == 0 {
 			continue
 		}
+		// Blocks that stay may all lie before what was read around the end.
+		if p.end != p.start && len(p.end.clusters) > 0 {
+			if last := p.end.clusters[0]; c.to >= last.offset && c.from < last.offset {
+				p.endOff = max(p.endOff, last.first)
+			}
+		}
 		for _, b := range p.end.blocks { // the last that stays in place
 			if b.track == c.t.number && b.offset < c.to && b.offset >= max(c.from, p.startOff) {
 				p.endOff = max(p.endOff, b.end)

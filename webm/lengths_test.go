@@ -39,6 +39,32 @@ func TestLacedAlone(t *testing.T) {
 	}
 }
 
+// TestLongBlocks cuts sound in blocks of a second, as mkvmerge writes FLAC: the
+// interval ends amid one, and so far behind its beginning that only what is around
+// both is read. No frame between is lost, and none is there that is not asked for.
+func TestLongBlocks(t *testing.T) {
+	w := film{seconds: 300, pictureless: true, laces: 50, cluster: 250}.write()
+	data := bytes.Replace(w.data, []byte("A_OPUS"), []byte("A_TTA1"), 1) // nothing to lead in
+	for _, i := range []struct{ a, b, first, last int }{{13_000, 253_500, 650, 12_674}, {15_100, 253_100, 755, 12_654}, {13_000, 299_500, 650, 14_974}} {
+		for n, data := range [][]byte{w.data, data} {
+			if n > 0 && i.b > 299_000 {
+				continue // nothing tells how long the last frames last
+			}
+			plan, clip := mustOpen(t, data).Clip(t, seconds(float64(i.a)/1000, float64(i.b)/1000))
+			got := readBack(t, clip).sound
+			lead := max(0, len(got)-(i.last-i.first+1)) // Opus has some
+			if lead > 50 || len(got) == 0 || !bytes.Equal(got[0].frame, w.sounds[i.first-lead].frame) || !bytes.Equal(got[len(got)-1].frame, w.sounds[i.last].frame) {
+				t.Errorf("[%d, %d): %d frames, want %d to %d; presented %v", i.a, i.b, len(got), i.first, i.last, plan.Presented)
+			}
+			for _, s := range got {
+				if s.at < 0 || s.at > 400_000 {
+					t.Fatalf("[%d, %d): a frame at %d ms", i.a, i.b, s.at)
+				}
+			}
+		}
+	}
+}
+
 // TestLateFrames ends a clip amid a block whose last frames are more than 32767
 // ticks behind their Cluster, where a block of their own cannot be.
 func TestLateFrames(t *testing.T) {

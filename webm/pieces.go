@@ -133,16 +133,10 @@ func (p *planner) setTimes(t *track, pieces []piece, early int, from, to int64) 
 	var sum int64 // of lengths, from pieces[known] on
 	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 	half := p.m.info.scale/2 + 1
-	known := -1 // the first piece whose time is told
-	for i := early; i < len(pieces); i++ {
+	known := p.firstTold(t, pieces, early, from)
+	for i := known; i < len(pieces); i++ {
 		q := &pieces[i]
 		at := p.time(q.b.ts, t)
-		if known < 0 && (q.leads && at >= from || i == len(pieces)-1) {
-			known = i
-		}
-		if known < 0 {
-			continue
-		}
 		if q.leads {
 			lo, hi = max(lo, at-sum-half), min(hi, at-sum+half)
 		}
@@ -154,7 +148,7 @@ func (p *planner) setTimes(t *track, pieces []piece, early int, from, to int64) 
 		}
 		sum += q.long
 	}
-	if lo <= hi {
+	if pieces[known].leads && lo <= hi {
 		p.spread(t, pieces[early:], known-early, p.onGrid(t, lo+(hi-lo)/2, lo, hi))
 	} else {
 		p.spread(t, pieces[early:], 0, math.MinInt64)
@@ -162,6 +156,22 @@ func (p *planner) setTimes(t *track, pieces []piece, early int, from, to int64) 
 	for i := early - 1; i >= 0; i-- {
 		pieces[i].at = pieces[i+1].at - pieces[i].long
 	}
+}
+
+// firstTold returns the first piece whose time a block tells that begins at or
+// behind a time. Blocks of many frames may leave none: then it is the last whose
+// time is told, and the first of all where no block begins with a piece.
+func (p *planner) firstTold(t *track, pieces []piece, early int, from int64) int {
+	known := early
+	for i := early; i < len(pieces); i++ {
+		if !pieces[i].leads {
+			continue
+		}
+		if known = i; p.time(pieces[i].b.ts, t) >= from {
+			break
+		}
+	}
+	return known
 }
 
 // spread gives pieces[known] its time, and from there on all others as their
@@ -178,7 +188,7 @@ func (p *planner) spread(t *track, pieces []piece, known int, at int64) {
 	begin := at
 	for i := known; i < len(pieces); i++ {
 		q := &pieces[i]
-		if begin == math.MinInt64 && q.leads {
+		if begin == math.MinInt64 && (q.leads || i == known) {
 			at = p.time(q.b.ts, t)
 		}
 		q.at = own(q, at)
