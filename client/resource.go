@@ -81,10 +81,18 @@ func (r *Resource) Deliver(ctx context.Context, p *formats.Plan) *Clip {
 	return clip
 }
 
+// LiveClip is a selection of a live medium, read as it comes.
+type LiveClip struct {
+	*seek.Sequence
+	// Plan is what has been delivered. It is complete at the clip's end, and must
+	// not be read while the clip is.
+	Plan *formats.Plan
+}
+
 // Follow delivers a selection of a medium that is [formats.Live] as it comes, and
 // ends when the selection's end has come. It can be read until ctx ends. A medium
 // of another kind is [formats.ErrUnsupported].
-func (r *Resource) Follow(ctx context.Context, s formats.Selection) (*seek.Sequence, error) {
+func (r *Resource) Follow(ctx context.Context, s formats.Selection) (*LiveClip, error) {
 	live, ok := r.Media.(formats.Live)
 	if !ok {
 		return nil, fmt.Errorf("following %s: %w: it is not live", Redact(r.sources.origin), formats.ErrUnsupported)
@@ -94,10 +102,11 @@ func (r *Resource) Follow(ctx context.Context, s formats.Selection) (*seek.Seque
 	if r.closed {
 		return nil, fmt.Errorf("following %s: %w", Redact(r.sources.origin), seek.ErrClosed)
 	}
-	parts := func(ctx context.Context) iter.Seq2[seek.Part, error] { return live.Parts(ctx, s) }
+	p := &formats.Plan{}
+	parts := func(ctx context.Context) iter.Seq2[seek.Part, error] { return live.Parts(ctx, s, p) }
 	q := seek.NewSequence(ctx, parts, r.opener(), r.client.Parallel)
 	r.sequences = append(r.sequences, q)
-	return q, nil
+	return &LiveClip{q, p}, nil
 }
 
 // opener opens what plans name: the medium itself where it is one.

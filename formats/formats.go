@@ -64,8 +64,10 @@ type Media interface {
 // part of a live stream that is yet to come.
 type Live interface {
 	Media
-	// Parts yields the parts of the selection as they become known.
-	Parts(ctx context.Context, s Selection) iter.Seq2[seek.Part, error]
+	// Parts yields the parts of the selection as they become known. P, which may
+	// be nil, is told what they are a clip of: once the iteration has ended it is
+	// the plan of all that were yielded. It must not be read before.
+	Parts(ctx context.Context, s Selection, p *Plan) iter.Seq2[seek.Part, error]
 }
 
 // Packager is a Media that can deliver a selection as several files, such as a

@@ -83,11 +83,16 @@ func (c *cut) warn(format string, args ...any) {
 	}
 }
 
+// gapWarning tells of a segment of a stream that does not exist.
+func gapWarning(s *segment, of *stream) fragment.Warning {
+	return fragment.Warning{Reason: fmt.Sprintf("the playlist has a gap from %s s to %s s of %s", segments.Time(s.start), segments.Time(s.end()), of.id)}
+}
+
 // skipGaps leaves out segments that do not exist, and says so.
 func (c *cut) skipGaps() error {
 	for i := c.first; i <= c.last; i++ {
-		if s := &c.list.segments[i]; s.gap {
-			c.warn("the playlist has a gap from %s s to %s s of %s", segments.Time(s.start), segments.Time(s.end()), c.s.id)
+		if s := &c.list.segments[i]; s.gap && len(c.warnings) < maxWarnings {
+			c.warnings = append(c.warnings, gapWarning(s, c.s))
 		}
 	}
 	for c.first < c.last && c.list.segments[c.first].gap {

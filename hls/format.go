@@ -80,7 +80,7 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	defer stop()
 	g, gctx := errgroup.WithContext(ctx)
 	for _, s := range m.streams {
-		if s.plays {
+		if s.plays && s.kind != formats.Subtitle { // which most clips have no place for
 			g.Go(func() error { return m.load(gctx, s) })
 		}
 	}

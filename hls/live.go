@@ -9,7 +9,6 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
-	"github.com/mediafrag/mediafrag/internal/mpegts"
 	"github.com/mediafrag/mediafrag/internal/segments"
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -65,13 +64,19 @@ var (
 // segment; what has to be joined from several streams, or has an index that
 // tells of all of it, comes when its end has been published.
 //
-// A segment that leaves the playlist before it was fetched is [ErrExpired].
-func (m *Medium) Parts(ctx context.Context, s formats.Selection) iter.Seq2[seek.Part, error] {
+// A segment that leaves the playlist before it was fetched is [ErrExpired]. P,
+// which may be nil, is told what has been yielded.
+func (m *Medium) Parts(ctx context.Context, s formats.Selection, p *formats.Plan) iter.Seq2[seek.Part, error] {
+	if p == nil {
+		p = &formats.Plan{}
+	}
 	return func(yield func(seek.Part, error) bool) {
-		f := follower{m: m, selection: s, yield: yield}
+		f := follower{m: m, selection: s, yield: yield, told: p, clocks: map[int64]time.Duration{}}
 		if err := f.follow(ctx); err != nil {
 			yield(seek.Part{}, err)
+			return
 		}
+		m.sum(p)
 	}
 }
 
@@ -80,24 +85,27 @@ type follower struct {
 	m         *Medium
 	selection formats.Selection
 	yield     func(seek.Part, error) bool
+	told      *formats.Plan // of what has been yielded
 	stream    *stream
+	tracks    []formats.Track
 	loaded    time.Time // when the last load began
 	stale     int       // reloads in a row that brought nothing new
 
 	next      int64 // the media sequence number to deliver, once begun
 	begun     bool
 	container string
-	zero      int64 // of the first stretch's clock, at time 0 of the timeline
-	run       int64 // the stretch in hand
-	shift     int64 // of its clock
+	firstRun  int64                   // the stretch that the clip begins in
+	clocks    map[int64]time.Duration // what each stretch's clock shows at time 0 of the timeline
 }
 
 func (f *follower) follow(ctx context.Context) error {
-	streams, _, err := f.m.selected(f.selection)
+	s, warnings := f.m.forOneFile(f.selection)
+	streams, tracks, err := f.m.selected(s)
 	if err != nil {
 		return err
 	}
-	f.stream, f.loaded = streams[0], f.m.opened
+	f.told.Requested, f.told.Warnings = s.Interval, warnings
+	f.stream, f.tracks, f.loaded = streams[0], tracks, f.m.opened
 	if err := f.m.load(ctx, f.stream); err != nil {
 		return err
 	}
@@ -155,6 +163,7 @@ func (f *follower) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	*f.told = *p
 	for _, part := range p.Parts {
 		if !f.yield(part, nil) {
 			return nil
@@ -196,13 +205,17 @@ func (f *follower) deliver(ctx context.Context, list *media) (done bool, err err
 	}
 	for i := first; i < end; i++ {
 		f.begun, f.next = true, list.segments[i].sequence+1
-		if list.segments[i].gap {
+		if s := &list.segments[i]; s.gap {
+			f.told.Warnings = append(f.told.Warnings, gapWarning(s, f.stream))
 			continue
 		}
 		more, err := f.segment(ctx, list, i)
 		if err != nil || !more {
 			return true, err
 		}
+	}
+	if !list.growing() {
+		f.told.Requested = f.told.Requested.Clamp(segments.Time(list.duration()))
 	}
 	return f.published(list), nil
 }
@@ -230,32 +243,16 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 	if err != nil {
 		return false, err
 	}
-	s := &list.segments[i]
-	r := Rewriter{}
 	if f.container == "" {
-		f.container = containerOf(c.pieces[i].data)
-		f.run = s.discontinuity
-		if f.zero, err = zeroOfTS(c, i); err != nil {
+		if err := f.begin(ctx, c); err != nil {
 			return false, err
 		}
 	} else if got := containerOf(c.pieces[i].data); got != f.container {
 		return false, notWhatItShould(f.container, c.pieces[i].data)
 	}
-	if s.discontinuity != f.run {
-		f.run = s.discontinuity
-		zero, err := zeroOfTS(c, i)
-		if err != nil {
-			return false, err
-		}
-		f.shift = f.zero - zero
-	}
-	switch f.container {
-	case transportStream:
-		r.Shift = f.shift
-	case packedAudio:
-		r.StripID3 = true
-	default:
-		return false, unsupported("segment", "a live stream of "+orUnknown(f.container)+" has no one file", "-o FOLDER/ writes a playlist with its segments")
+	r, err := f.place(ctx, c)
+	if err != nil {
+		return false, err
 	}
 	part, err := c.part(i, r)
 	if err != nil {
@@ -264,7 +261,69 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 	if r.StripID3 {
 		part.Size = -1
 	}
+	f.told.Parts = append(f.told.Parts, part)
 	return f.yield(part, nil), nil
+}
+
+// begin finds out what a clip is that begins with the segment of a cut.
+func (f *follower) begin(ctx context.Context, c *cut) (err error) {
+	container := containerOf(c.pieces[c.first].data)
+	f.told.MediaType = mediaTypes[container]
+	switch container {
+	case transportStream:
+	case packedAudio:
+		p, err := newPackedCut(c).frames(ctx, c.first)
+		if err != nil {
+			return err
+		}
+		f.told.MediaType = mediaTypes[p.codec]
+	default:
+		return unsupported("segment", "a live stream of "+orUnknown(container)+" has no one file", asFolder)
+	}
+	if err := onlyLayout(container, f.selection.Layout); err != nil {
+		return err
+	}
+	var found []formats.Track
+	if !f.stream.known() {
+		if found, err = c.tracks(ctx); err != nil {
+			return err
+		}
+	}
+	f.told.Tracks = enrich(f.tracks, found)
+	f.container, f.firstRun = container, c.list.segments[c.first].discontinuity
+	return nil
+}
+
+// place notes when the segment of a cut presents, and returns how it is changed to
+// go on from those before it.
+func (f *follower) place(ctx context.Context, c *cut) (r Rewriter, err error) {
+	var l *locator
+	if f.container == transportStream {
+		l = newTSCut(c).locator
+	} else {
+		l = newPackedCut(c).locator
+	}
+	for run, zero := range f.clocks {
+		l.zero[run] = zero
+	}
+	x, err := l.times(ctx, c.first)
+	if err != nil {
+		return r, err
+	}
+	if len(f.told.Parts) == 0 {
+		f.told.Covered.Start = segments.Time(x.start)
+	}
+	f.told.Covered.End = segments.Time(x.end)
+	f.told.Presented = f.told.Covered // nothing in such a file hides anything
+	f.clocks = l.zero
+	if f.container == packedAudio {
+		return Rewriter{StripID3: true}, nil
+	}
+	zero, known := f.clocks[c.list.segments[c.first].discontinuity]
+	if first, ok := f.clocks[f.firstRun]; ok && known {
+		r.Shift = ticks(first) - ticks(zero)
+	}
+	return r, nil
 }
 
 // gone tells of a segment that the origin does not have: whether it has left the
@@ -285,20 +344,6 @@ func orUnknown(container string) string {
 		return "an unknown container"
 	}
 	return container
-}
-
-// zeroOfTS returns the timestamp of a transport stream at time 0 of the
-// timeline, by one of its segments; 0 for other containers.
-func zeroOfTS(c *cut, i int) (int64, error) {
-	if containerOf(c.pieces[i].data) != transportStream {
-		return 0, nil
-	}
-	s := &c.list.segments[i]
-	scan, err := mpegts.Scan(c.pieces[i].data, ticks(s.start))
-	if err != nil || scan.Lead() == nil {
-		return 0, err
-	}
-	return scan.Lead().First - ticks(s.start), nil
 }
 
 // pace is how long to wait between two loads of the playlist (RFC 8216 section

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -101,6 +102,7 @@ func (o *liveOrigin) playlist(published int) string {
 // live is a stream that was opened when three segments had been published.
 type live struct {
 	*liveOrigin
+	url      string
 	clock    *hls.TestClock
 	resource *client.Resource
 }
@@ -123,7 +125,7 @@ func openLive(t *testing.T, list string, o *liveOrigin) *live {
 	}
 	t.Cleanup(func() { r.Close() })
 	r.Media.(*hls.Medium).SetClock(clock)
-	return &live{o, clock, r}
+	return &live{o, server.URL, clock, r}
 }
 
 // read follows [a, b) to its end.
@@ -271,6 +273,67 @@ func TestLiveMP4(t *testing.T) {
 		t.Fatal(err)
 	}
 	hls.CheckPictures(t, hls.Write(t, "clip.mp4", data), 9, 22)
+}
+
+// TestLivePlan compares what a clip of a live stream says of itself with the plan
+// of the same segments when all are published.
+func TestLivePlan(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		origin *liveOrigin
+		a, b   float64
+		want   string // covered
+	}{
+		{"all is published", &liveOrigin{}, 1, 3, "[0, 4)"},
+		{"followed", &liveOrigin{window: 4}, 9, 22, "[8, 24)"},
+		{"followed to its end", &liveOrigin{window: 4}, 30, 50, "[28, 40)"},
+		{"fragmented MP4, all is published", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s"}, 5, 7, ""},
+		{"fragmented MP4, followed", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 6}, 9, 22, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := openLive(t, "/one/live.m3u8", test.origin)
+			q, err := l.resource.Follow(t.Context(), hls.BetweenTimes(test.a, test.b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.Close()
+			n, err := q.WriteTo(io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.clock.Until(l.start.Add(time.Minute))
+			l.window = 0
+			c := &client.Client{}
+			t.Cleanup(c.CloseIdleConnections)
+			r, err := c.Open(t.Context(), l.url+"/one/live.m3u8")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			want, err := r.Plan(t.Context(), hls.BetweenTimes(test.a, test.b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := q.Plan
+			if test.want != "" && got.Covered.String() != test.want {
+				t.Errorf("covered %s, want %s", got.Covered, test.want)
+			}
+			for _, i := range []struct {
+				name      string
+				got, want fragment.Interval
+			}{{"requested", got.Requested, want.Requested}, {"presented", got.Presented, want.Presented}, {"covered", got.Covered, want.Covered}} {
+				if i.got.String() != i.want.String() {
+					t.Errorf("%s %s, want %s", i.name, i.got, i.want)
+				}
+			}
+			if got.MediaType != want.MediaType || len(got.Tracks) == 0 || fmt.Sprint(got.Tracks) != fmt.Sprint(want.Tracks) {
+				t.Errorf("%s with %v, want %s with %v", got.MediaType, got.Tracks, want.MediaType, want.Tracks)
+			}
+			if len(got.Parts) == 0 || got.Size >= 0 && got.Size != n || len(got.Warnings) != 0 {
+				t.Errorf("%d parts of %d bytes, %d were delivered; %v", len(got.Parts), got.Size, n, got.Warnings)
+			}
+		})
+	}
 }
 
 // TestRealTime follows a stream by the machine's clock.

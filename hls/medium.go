@@ -94,7 +94,7 @@ func (m *Medium) describe(p *playlist) error {
 			if err != nil {
 				return err
 			}
-			s.plays = i == plays && kind != formats.Subtitle && len(s.names) > 0
+			s.plays = i == plays && len(s.names) > 0
 			m.streams = append(m.streams, s)
 		}
 	}
@@ -127,13 +127,13 @@ func (m *Medium) alternative(base *url.URL, x rendition, chosen []variant) (*str
 }
 
 // trackMain says what is in the chosen variant's own playlist: what CODECS names
-// and no rendition that plays carries instead.
+// and no rendition that plays, or of text, carries instead.
 func (m *Medium) trackMain() {
 	v := m.variant
 	elsewhere := map[formats.Kind]bool{}
 	for _, s := range m.streams[1:] {
 		if len(s.names) > 0 {
-			elsewhere[s.kind] = elsewhere[s.kind] || s.plays
+			elsewhere[s.kind] = elsewhere[s.kind] || s.plays || s.kind == formats.Subtitle
 		}
 	}
 	for _, codec := range codecs(v.codecs) {

@@ -1,6 +1,7 @@
 package hls
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -28,20 +29,31 @@ func (m *Medium) Package(ctx context.Context, s formats.Selection) ([]formats.Fi
 		return nil, err
 	}
 	starts := make([]time.Duration, len(cuts))
+	missing := make([]error, len(cuts))
 	g, gctx := errgroup.WithContext(ctx)
 	for i, c := range cuts {
 		g.Go(func() (err error) {
 			starts[i], err = c.correct(gctx)
+			if c.s.dispensable(s) {
+				missing[i], err = err, nil
+			}
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
+	if err := cmp.Or(g.Wait(), context.Cause(ctx)); err != nil {
 		return nil, err
 	}
 	var files, media []formats.File
 	var names []string
+	var kept []*cut
+	var tracks []formats.Track
 	folders := fileNames{behind: "/"}
 	for i, c := range cuts {
+		if missing[i] != nil {
+			cuts[0].warn("%s is left out: %v", c.s.id, missing[i])
+			continue
+		}
+		kept, tracks = append(kept, c), append(tracks, c.s.tracks...)
 		folder := ""
 		if m.master != nil {
 			folder = folders.of(c.s.id)
@@ -57,9 +69,10 @@ func (m *Medium) Package(ctx context.Context, s formats.Selection) ([]formats.Fi
 		media = append(media, p.files...)
 	}
 	if m.master != nil {
-		w := m.oneVariant(cuts, names)
+		w := m.oneVariant(kept, names)
 		w.plain = true
 		main := formats.File{Name: indexName, Plan: textPlan(w.String(), files[0].Plan)}
+		main.Plan.Tracks, main.Plan.Warnings = tracks, cuts[0].warnings
 		files = append([]formats.File{main}, files...)
 	}
 	return append(files, media...), nil

@@ -3,16 +3,20 @@ package hls
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/mp4"
 )
 
 // Plan resolves a selection to one file. Where no one file can hold it the error
-// says what can.
+// says what can; subtitles that only play along by default are left out with a
+// warning.
 func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
+	s, warnings := m.forOneFile(s)
 	cuts, tracks, err := m.cuts(ctx, s)
 	if err != nil {
 		return nil, err
@@ -37,8 +41,43 @@ func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, 
 		}
 	}
 	p.Tracks = enrich(tracks, p.Tracks)
+	p.Warnings = append(warnings, p.Warnings...)
 	m.sum(p)
 	return p, nil
+}
+
+// forOneFile is a selection without the subtitles that nobody asked for but that
+// play by default, for a file that holds pictures and sound. The warnings tell of
+// them.
+func (m *Medium) forOneFile(s formats.Selection) (formats.Selection, []fragment.Warning) {
+	if len(s.Tracks) > 0 {
+		return s, nil
+	}
+	var others []string
+	var warnings []fragment.Warning
+	for _, x := range m.streams {
+		for _, t := range x.tracks {
+			switch {
+			case !t.Default:
+			case x.kind == formats.Subtitle:
+				warnings = append(warnings, fragment.Warning{Reason: fmt.Sprintf("%s, which plays by default, is left out: it is separate; --track %s writes it to a file of its own, and %s", t.ID, t.ID, asFolder)})
+			default:
+				others = append(others, t.ID)
+			}
+		}
+	}
+	if len(warnings) > 0 {
+		s.Tracks = others
+	}
+	return s, warnings
+}
+
+// onlyLayout refuses to lay out a clip that can be laid out in one way alone.
+func onlyLayout(container string, asked formats.Layout) error {
+	if asked == "" {
+		return nil
+	}
+	return unsupported("", fmt.Sprintf("the layout %q", asked), "leave the layout out: a clip of "+container+" has only one")
 }
 
 // plan makes the plan of what was found, by its container.
@@ -51,17 +90,20 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 		}
 	}
 	if len(cuts) > 1 {
-		for _, container := range containers {
-			if container != fragmentedMP4 {
-				return nil, unsupported("EXT-X-MEDIA", fmt.Sprintf("%s (%s) and %s (%s) are separate: one file cannot hold both", cuts[0].s.id, containers[0], cuts[1].s.id, containers[1]),
-					"-o FOLDER/ writes a playlist with its segments")
-			}
+		if i := slices.IndexFunc(containers, func(c string) bool { return c != fragmentedMP4 }); i >= 0 {
+			i = max(i, 1) // where the first is none itself, it goes with no other
+			return nil, unsupported("EXT-X-MEDIA", fmt.Sprintf("%s (%s) and %s (%s) are separate: one file cannot hold both", cuts[0].s.id, containers[0], cuts[i].s.id, containers[i]), asFolder)
 		}
 	}
 	first := cuts[0]
 	verbatim := s.Form == formats.Verbatim
 	if verbatim {
 		if err := verbatimOf(cuts, containers[0]); err != nil {
+			return nil, err
+		}
+	}
+	if containers[0] != fragmentedMP4 || verbatim && s.Layout != mp4.Fragmented {
+		if err := onlyLayout(containers[0], s.Layout); err != nil {
 			return nil, err
 		}
 	}
@@ -106,10 +148,20 @@ func (m *Medium) cuts(ctx context.Context, s formats.Selection) ([]*cut, []forma
 		return nil, nil, err
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	for _, x := range streams {
-		g.Go(func() error { return m.load(gctx, x) })
+	missing := make([]error, len(streams))
+	for i, x := range streams {
+		g.Go(func() error {
+			err := m.load(gctx, x)
+			if x.dispensable(s) {
+				missing[i], err = err, nil
+			}
+			return err
+		})
 	}
 	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err
 	}
 	interval := s.Interval
@@ -117,14 +169,28 @@ func (m *Medium) cuts(ctx context.Context, s formats.Selection) ([]*cut, []forma
 		interval.Start = fragment.Time{}
 	}
 	var cuts []*cut
-	for _, x := range streams {
-		c, err := m.newCut(x, interval)
-		if err != nil {
+	for i, x := range streams {
+		var c *cut
+		err := missing[i]
+		if err == nil {
+			c, err = m.newCut(x, interval)
+		}
+		switch {
+		case err == nil:
+			cuts = append(cuts, c)
+		case x.dispensable(s):
+			cuts[0].warn("%s is left out: %v", x.id, err)
+		default:
 			return nil, nil, err
 		}
-		cuts = append(cuts, c)
 	}
 	return cuts, tracks, nil
+}
+
+// dispensable reports whether a selection does without a stream that cannot be
+// had: subtitles that nobody asked for.
+func (s *stream) dispensable(of formats.Selection) bool {
+	return s.kind == formats.Subtitle && len(of.Tracks) == 0
 }
 
 // selected returns the streams that have the tracks of a selection, and those

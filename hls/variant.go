@@ -35,6 +35,9 @@ func (m *master) choose(want string) ([]variant, error) {
 	if strings.EqualFold(want, iframesWanted) {
 		all, want = m.iframes, ""
 	}
+	if len(all) == 0 && len(m.variants) > 0 {
+		return nil, &variantError{iframesWanted, m.variants}
+	}
 	if len(all) == 0 {
 		return nil, damaged("", -1, "the master playlist has no variants")
 	}
@@ -42,10 +45,29 @@ func (m *master) choose(want string) ([]variant, error) {
 	sort.SliceStable(ranked, func(i, j int) bool { return ranked[i].better(ranked[j]) })
 	found := pick(ranked, want)
 	if found == nil {
-		return nil, unsupported("EXT-X-STREAM-INF", fmt.Sprintf("there is no variant %q", want), "there are "+describe(ranked))
+		return nil, &variantError{want, ranked}
 	}
 	return m.withRedundant(*found, all), nil
 }
+
+// variantError is a [formats.ErrNoTrack] of a variant that the master playlist
+// does not have.
+type variantError struct {
+	want string
+	have []variant
+}
+
+// Error names the variants that there are.
+func (e *variantError) Error() string {
+	missing := "variant " + strconv.Quote(e.want)
+	if e.want == iframesWanted {
+		missing = "I-frame playlist"
+	}
+	return fmt.Sprintf("%s EXT-X-STREAM-INF: there is no %s; there are %s", Name, missing, describe(e.have))
+}
+
+// Unwrap returns [formats.ErrNoTrack].
+func (e *variantError) Unwrap() error { return formats.ErrNoTrack }
 
 // better reports whether v is to be preferred: the larger bandwidth.
 func (v variant) better(w variant) bool {

@@ -41,10 +41,15 @@ func TestVariants(t *testing.T) {
 	}
 	for _, want := range []string{"4320p", "av01", "10", "nothing"} {
 		_, err := m.choose(want)
-		isError(t, err, formats.ErrUnsupported)
+		isError(t, err, formats.ErrNoTrack)
 		if err != nil && !strings.Contains(err.Error(), "1080p (5000000)") {
 			t.Errorf("%v does not say what there is", err)
 		}
+	}
+	_, err := mustParse(t, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=7\nx.m3u8\n").master.choose("iframes")
+	isError(t, err, formats.ErrNoTrack)
+	if want := "hls EXT-X-STREAM-INF: there is no I-frame playlist; there are 7"; err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
@@ -68,7 +73,7 @@ func TestTracks(t *testing.T) {
 		}
 		tracks = append(tracks, s)
 	}
-	want := []string{"video video avc1.64001f  default", "audio/English audio mp4a.40.2 en default", "audio/Français audio mp4a.40.2 fr", "subtitle/English subtitle  en"}
+	want := []string{"video video avc1.64001f  default", "audio/English audio mp4a.40.2 en default", "audio/Français audio mp4a.40.2 fr", "subtitle/English subtitle  en default"}
 	if diff := cmp.Diff(want, tracks); diff != "" {
 		t.Error(diff)
 	}
@@ -76,7 +81,7 @@ func TestTracks(t *testing.T) {
 		t.Errorf("the video is %+v", v)
 	}
 	for names, want := range map[string]string{
-		"":                         "main audio/English",
+		"":                         "main audio/English subtitle/English",
 		"video":                    "main",
 		"Français":                 "audio/Français",
 		"video,audio/Français":     "main audio/Français",

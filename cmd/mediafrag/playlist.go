@@ -124,6 +124,10 @@ func (a *app) getLive(ctx context.Context, j *job, o *output) (clipJSON, error) 
 			return err
 		})
 	}
-	p := &formats.Plan{Requested: s.Interval, Presented: s.Interval, Covered: s.Interval, Size: n}
-	return j.clipJSON(p, false, &o.path, n), err
+	if err != nil {
+		return clipJSON{}, err
+	}
+	j.warnings = append(j.warnings, texts(live.Plan.Warnings)...)
+	err = a.suit(o, j, live.Plan.MediaType)
+	return j.clipJSON(live.Plan, false, &o.path, n), err
 }

@@ -35,7 +35,8 @@ type testServer struct {
 //	/norange.mp4  32 MiB without ranges, its index at the end
 //	/cut.mp4      a file that ends within its index
 //	/page.html    no medium
-//	/hls/         list.m3u8, four segments of sound, and master.m3u8
+//	/hls/         list.m3u8, four segments of sound, and master.m3u8;
+//	              event.m3u8 is the same of which more is to come
 func newTestServer(t testing.TB) *testServer {
 	files := map[string]faultserver.File{
 		"/norange.mp4": {Content: indexAtEnd(32 << 20), ETag: `"norange"`, Type: "video/mp4"},
@@ -61,6 +62,8 @@ func newTestServer(t testing.TB) *testServer {
 		files["/hls/"+as] = faultserver.File{Content: b, ETag: `"` + name + `"`}
 	}
 	files["/hls/master.m3u8"] = faultserver.File{Content: []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=41457,CODECS=\"mp4a.40.2\"\nlist.m3u8\n")}
+	list := bytes.ReplaceAll(files["/hls/list.m3u8"].Content, []byte("VOD"), []byte("EVENT"))
+	files["/hls/event.m3u8"] = faultserver.File{Content: bytes.ReplaceAll(list, []byte("#EXT-X-ENDLIST"), nil)}
 	s := &testServer{faultserver.Start(t, faultserver.Config{Files: files}), make(chan struct{}, 100)}
 	s.Fault(s.fault)
 	return s
