@@ -3,6 +3,7 @@ package mp4
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/seek"
@@ -231,18 +232,49 @@ func (a *auxTables) rangesOf(s *sampleTables, from, to int64) []seek.Range {
 	return out
 }
 
-// write writes the information of the samples in ranges as senc, saiz and
-// saio. Offset turns an offset in w into what the saio says.
-func (a *auxInfo) write(w *builder, ranges []sampleRange, offset func(at int) int64) {
+// clear returns the information of a sample that has none beside others that
+// have: a vector of its length, and all of the sample in the clear. ffmpeg and
+// mp4ff read a vector of each sample, whatever its length by the saiz. It is nil
+// where the table would be longer than a saiz can say.
+func (a *auxInfo) clear(vector int, size int64) []byte {
+	out := make([]byte, vector)
+	if !a.subsamples {
+		return out
+	}
+	n := (size + math.MaxUint16 - 1) / math.MaxUint16
+	if int64(vector)+2+6*n > math.MaxUint8 {
+		return nil
+	}
+	out = be.AppendUint16(out, uint16(n))
+	for ; size > 0; size -= math.MaxUint16 {
+		out = be.AppendUint16(out, uint16(min(size, math.MaxUint16)))
+		out = be.AppendUint32(out, 0) // encrypted bytes
+	}
+	return out
+}
+
+// write writes the information of the samples in ranges of a track as senc, saiz
+// and saio, where any has some. It goes at the end of w.
+func (a *auxInfo) write(w *builder, t *track, ranges []sampleRange) {
 	var samples [][]byte
+	some := false
+	vector := t.tables.vectors(&t.entry)
 	for _, r := range ranges {
 		for i := r.from; i < r.to; i++ {
 			var s []byte
 			if i < int64(len(a.samples)) {
 				s = a.samples[i]
 			}
+			if len(s) > 0 {
+				some = true
+			} else {
+				s = a.clear(vector(i), t.tables.size(i))
+			}
 			samples = append(samples, s)
 		}
+	}
+	if !some {
+		return
 	}
 	flags := uint32(0)
 	if a.subsamples {
@@ -270,7 +302,7 @@ func (a *auxInfo) write(w *builder, ranges []sampleRange, offset func(at int) in
 	})
 	w.full("saio", 1, 0, func() {
 		w.u32(1)
-		w.u64(uint64(offset(at)))
+		w.u64(uint64(at))
 	})
 }
 

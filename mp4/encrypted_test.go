@@ -373,3 +373,62 @@ func encryptFragments(t *testing.T, data []byte, scheme string) []byte {
 	}
 	return out.Bytes()
 }
+
+// TestClearLead cuts where encryption begins: in one table of a clip stand samples
+// without information beside others that have it, and readers that read a vector
+// of each sample do not lose their way.
+func TestClearLead(t *testing.T) {
+	tools.Need(t, "ffprobe")
+	video := pictures()
+	video.sizes[45] = 70_000 // more than one entry of a table says
+	video.entry = visual("encv", sinf("mp4v", "cenc", u32(0, 0x108), make([]byte, 16)))
+	f := &fragmentedFile{tracks: []*testTrack{video}, index: flatIndex, form: fragmentForm{
+		more: func(_ *testTrack, from, to int) []byte { // the second half is encrypted
+			if from < 50 {
+				return nil
+			}
+			var info []byte
+			for i := from; i < to; i++ {
+				info = append(append(info, bytes.Repeat([]byte{byte(i)}, 8)...), 0, 1, 0, 16, 0, 0, 0, 4)
+			}
+			return mkbox("senc", u32(2, uint32(to-from)), info)
+		},
+	}}
+	o := openBuilt(t, f.build())
+	sel := between(4.05, 6.05)
+	sel.Layout = mp4.Progressive
+	_, path := o.cut(t, sel)
+	clip, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, said := range vectors(t, clip) {
+		vector, parts, _ := strings.Cut(said, " ")
+		if vector == "0000000000000000" {
+			vector = "clear"
+			if strings.Contains(parts, "65535 0} {4465 0}") {
+				n["large"]++
+			}
+		} else {
+			vector = "encrypted"
+		}
+		n[vector]++
+	}
+	if n["clear"] != 10 || n["large"] != 1 || n["encrypted"] != 11 {
+		t.Errorf("samples by what is said of them: %v, want 10 clear, a large one among them, and 11 encrypted", n)
+	}
+	out := oracle.Run(t, "ffprobe", "-v", "error", "-show_entries", "packet=size", "-of", "csv", path)
+	if got := bytes.Count(out, []byte("packet,")); got != 21 {
+		t.Errorf("ffprobe reads %d samples, want 21", got)
+	}
+
+	sel.Layout = mp4.Fragmented // the fragment in the clear says nothing of encryption
+	_, path = o.cut(t, sel)
+	if clip, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if fragments, said := bytes.Count(clip, []byte("moof")), bytes.Count(clip, []byte("senc")); said == 0 || said != fragments-1 {
+		t.Errorf("%d of %d fragments have a senc, want all but the first", said, fragments)
+	}
+}

@@ -137,7 +137,7 @@ func (t *traf) write(w *builder, start int64) {
 		p.write(w, s.extras.first, t.ranges)
 	}
 	if s.aux != nil {
-		s.aux.write(w, t.ranges, func(at int) int64 { return int64(at) })
+		s.aux.write(w, t.cut.track, t.ranges)
 	}
 }
 

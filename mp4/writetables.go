@@ -65,7 +65,7 @@ func (c *clip) writeSamples(w *builder, i int, wide bool, start int64) {
 	cut.writeGroups(w)
 	cut.writeExtras(w)
 	if s.aux != nil {
-		s.aux.write(w, cut.ranges, func(at int) int64 { return int64(at) })
+		s.aux.write(w, cut.track, cut.ranges)
 	}
 }
 
