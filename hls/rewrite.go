@@ -117,11 +117,14 @@ func (r Rewriter) plain(ctx context.Context, in seek.Input, off, n int64) (io.Re
 	if err != nil {
 		return nil, err
 	}
-	if r.Container == transportStream && n < 0 {
-		plain = &packetCounter{plain, r.Segment, off}
+	counted := func(in io.ReadCloser) io.ReadCloser {
+		if r.Container == transportStream && n < 0 {
+			return &packetCounter{in, r.Segment, off}
+		}
+		return in
 	}
 	if off > 0 || r.Container == "" {
-		return plain, nil
+		return counted(plain), nil
 	}
 	b := bufio.NewReaderSize(plain, sniffed)
 	head, err := b.Peek(sniffed)
@@ -133,7 +136,7 @@ func (r Rewriter) plain(ctx context.Context, in seek.Input, off, n int64) (io.Re
 		plain.Close()
 		return nil, notWhatItShould(r.Container, head)
 	}
-	return readCloser{b, plain}, nil
+	return counted(readCloser{b, plain}), nil
 }
 
 // plainInput is the decrypted bytes of a part.
