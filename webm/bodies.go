@@ -106,7 +106,7 @@ func (o *opening) parseBodies(bodies map[uint32][]byte) (err error) {
 		}
 	}
 	slices.Sort(o.tags)
-	m.tagsAt = o.tags
+	m.tagsAt = slices.Compact(o.tags) // one may be both told and seen
 	if e, ok := o.found[idAttachments]; ok {
 		m.attachmentsAt = e.offset
 	}

@@ -46,6 +46,18 @@ func TestTagList(t *testing.T) {
 	}
 }
 
+// TestTagsOnce: tags that a SeekHead tells of and that are seen at their place as
+// well, as in files of ffmpeg, are listed once.
+func TestTagsOnce(t *testing.T) {
+	tags := el(idTags, el(0x7373, el(0x63C0), simple("TITLE", "A film")))
+	for _, f := range []film{{seconds: 2}, {seconds: 2, order: []string{"head", "info", "tracks", "end", "front", "clusters", "cues-end"}}} {
+		f.tell, f.end = idTags, func(*written) []byte { return tags }
+		if got := mustOpen(t, f.write().data).Info().Tags; len(got) != 1 {
+			t.Errorf("%+v, want one", got)
+		}
+	}
+}
+
 // farTags is a film whose tags, of some bytes, are near neither end of the file;
 // its SeekHead says where they are.
 func farTags(n int) *written {
