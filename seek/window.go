@@ -134,6 +134,18 @@ func (w *Window) Held(r Range) ([]byte, bool) {
 	return data, int64(len(data)) == r.Length
 }
 
+// Arrived is Held once all that is on its way has come, so that what it returns
+// does not depend on which answer is the faster. It asks for nothing.
+func (w *Window) Arrived(ctx context.Context, r Range) ([]byte, bool) {
+	var n need
+	w.mu.Lock()
+	n.Range = r
+	w.await(&n, len(w.flights))
+	w.mu.Unlock()
+	n.land(ctx) // what failed is not there
+	return w.Held(r)
+}
+
 // need is one request of a call that waits for its answer.
 type need struct {
 	Request

@@ -53,7 +53,7 @@ func (o *opening) open(ctx context.Context) error {
 	o.chunks = append(o.chunks, chunk{0, head})
 	if size := m.w.Info().Size; size > headSize {
 		r := seek.Range{Offset: max(0, size-headSize), Length: min(headSize, size)}
-		if tail, ok := m.w.Held(r); ok {
+		if tail, ok := m.w.Arrived(ctx, r); ok {
 			o.chunks = append(o.chunks, chunk{r.Offset, tail})
 		}
 	}
