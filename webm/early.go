@@ -29,7 +29,7 @@ func (p *planner) headPieces(t *track) ([]piece, error) {
 // before zero is at hand.
 func (p *planner) earlyEnough() bool {
 	r := p.start
-	if !p.video || r.within != nil || r.lo <= p.m.first.offset || r.from-r.lo >= mostBefore {
+	if r.within != nil || r.lo <= p.m.first.offset || r.from-r.lo >= mostBefore {
 		return true
 	}
 	for _, t := range p.tracks {

@@ -2,6 +2,7 @@ package webm
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -263,8 +264,11 @@ func (p *planner) readInside(ctx context.Context, begin, hi int64) (bool, error)
 	}
 	r.within = &c
 	r.stretch = m.walkOn(&stretch{next: r.from, clusters: []cluster{c}}, r.data, r.lo)
-	if len(r.blocks) == 0 || m.ns(r.blocks[0].ts) > p.begin() {
-		return false, nil
+	for _, t := range p.tracks { // a block of many frames may begin long before the one that is wanted
+		i := slices.IndexFunc(r.blocks, func(b block) bool { return b.track == t.number })
+		if i < 0 || p.time(r.blocks[i].ts, t) > p.begin() {
+			return false, nil
+		}
 	}
 	if p.start = r; whole {
 		p.end = r
