@@ -83,7 +83,7 @@ func (p *planner) describe(plan *formats.Plan) {
 	start := p.m.start
 	end := p.b
 	if end == maxOffset {
-		if end = p.m.lastOf(p.end.blocks); p.m.timed {
+		if end = p.m.lastOf(p.end.blocks); p.m.holdsDuration() {
 			end = start + p.m.duration
 		}
 	}
@@ -109,9 +109,10 @@ func (p *planner) describe(plan *formats.Plan) {
 	}
 	plan.Presented = between(present, finish)
 	plan.Covered = between(covered, finish)
-	if !p.m.timed && p.b != maxOffset {
-		if d := p.m.lastOf(p.end.blocks); p.end.ended && d < p.b {
-			plan.Presented, plan.Covered = between(present, d), between(covered, d)
+	if d := p.m.lastOf(p.end.blocks); !p.m.holdsDuration() && (p.m.timed || p.b != maxOffset) && p.end.ended && d < p.b {
+		plan.Presented, plan.Covered = between(present, d), between(covered, d)
+		if p.m.timed {
+			p.warn("the file is cut off: its media end at %v s, not at %v", nanos(d-start), nanos(p.m.duration))
 		}
 	}
 	if present == start && plan.Requested.Start.Sign() == 0 || plan.Presented.Start.Equal(plan.Requested.Start) {

@@ -42,9 +42,9 @@ func (p *planner) gather(ctx context.Context) error {
 }
 
 // withinMedia reports an interval that begins behind the last sample, which only
-// shows here where no duration is stated.
+// shows here where no duration is stated, or one that the file does not hold.
 func (p *planner) withinMedia() error {
-	if p.m.timed || !p.end.ended {
+	if p.m.holdsDuration() || !p.end.ended {
 		return nil
 	}
 	if end := p.m.lastOf(p.end.blocks); p.a > p.m.start && p.a >= end {

@@ -244,6 +244,13 @@ func (m *media) setDefaults() {
 	}
 }
 
+// holdsDuration reports whether the file has all of the duration that it states:
+// one that is cut off has not.
+func (m *media) holdsDuration() bool {
+	size := m.w.Info().Size
+	return m.timed && (size < 0 || m.growing || m.segment.size < 0 || m.segment.end() <= size)
+}
+
 // Inspect adds the tags, the attachments, and the duration where Info does not
 // state it. A resource that can only be read from its beginning, and may never
 // end, is not read for that.

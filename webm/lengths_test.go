@@ -2,11 +2,14 @@ package webm_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 )
 
 // TestUnknownLengths cuts sound of which nothing says how long a frame lasts:
@@ -125,6 +128,30 @@ func TestTimestampWidth(t *testing.T) {
 		return s.at+20 <= w.start+3100-got.delay/1e6 || s.at >= w.start+9500
 	})
 	sameShots(t, "sound", want, got.sound, -got.delay/1e6)
+}
+
+// TestCutOff: a file that ends before the duration that it states gives what is
+// there, says so, and has nothing behind that.
+func TestCutOff(t *testing.T) {
+	for _, index := range []string{"front", "end"} {
+		w := film{seconds: 20, index: index}.write()
+		data := w.data[:w.clusters[6]+20_000] // some pictures after 12 s
+		plan, clip := mustOpen(t, data).Clip(t, seconds(9.1, 17))
+		got := readBack(t, clip)
+		end := plan.Presented.End.Seconds()
+		if end < 12 || end > 13 || !plan.Covered.End.Equal(plan.Presented.End) || len(got.pictures) == 0 {
+			t.Errorf("index %s: presented %v, covered %v, %d pictures", index, plan.Presented, plan.Covered, len(got.pictures))
+		}
+		if !slices.ContainsFunc(plan.Warnings, func(w fragment.Warning) bool { return strings.Contains(w.String(), "cut off") }) {
+			t.Errorf("index %s: no warning says so: %v", index, plan.Warnings)
+		}
+		if _, err := mustOpen(t, data).Plan(t.Context(), seconds(15, 17)); !errors.Is(err, formats.ErrPastEnd) {
+			t.Errorf("index %s: %v, want %v", index, err, formats.ErrPastEnd)
+		}
+		if plan, _ := mustOpen(t, data).Clip(t, seconds(5, 8)); len(plan.Warnings) > 0 || plan.Presented.End.Seconds() != 8 {
+			t.Errorf("index %s: what is there: presented %v, %v", index, plan.Presented, plan.Warnings)
+		}
+	}
 }
 
 // TestBrokenOff: a live recording that breaks off before the first block of its
