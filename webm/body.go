@@ -282,6 +282,11 @@ func (p *planner) limits(t *track) (from, to int64) {
 	} else if p.opening != p.key {
 		from = p.key.offset
 	}
+	for i := range p.start.blocks {
+		if b := &p.start.blocks[i]; b.track == t.number && p.isEarlySubtitle(b) {
+			from = b.end
+		}
+	}
 	if p.b == maxOffset {
 		return from, 0
 	}

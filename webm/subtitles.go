@@ -72,14 +72,19 @@ func (p *planner) takeShown(ctx context.Context, list []shownAt) error {
 // subtitles are those that were shown already when the clip begins: that the
 // index told of, or that were seen on the way.
 func (p *planner) subtitles() []frame {
-	if p.key != nil {
-		for i := range p.start.blocks {
-			if b := &p.start.blocks[i]; b.offset < p.startOff {
-				p.show(b)
-			}
+	for i := range p.start.blocks {
+		if b := &p.start.blocks[i]; p.key != nil && b.offset < p.startOff || p.isEarlySubtitle(b) {
+			p.show(b)
 		}
 	}
 	return p.shown
+}
+
+// isEarlySubtitle reports whether a block is a subtitle that begins before a clip
+// without pictures does: it cannot stay in place, for no time is negative.
+func (p *planner) isEarlySubtitle(b *block) bool {
+	t := p.has(b.track)
+	return p.key == nil && t != nil && t.kind == typeSubtitle && p.time(b.ts, t) < p.zero
 }
 
 // show adds a subtitle for what is left of it when the clip begins.

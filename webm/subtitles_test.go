@@ -92,3 +92,21 @@ func TestBitmapSubtitles(t *testing.T) {
 		t.Errorf("%d subtitles, for %d ms; want the one that began 2 s before and lasts 3 s", len(got.others), got.lasting)
 	}
 }
+
+// TestSubtitleAlone: without pictures, too, a subtitle that is shown already when
+// the clip begins begins with it, and not before.
+func TestSubtitleAlone(t *testing.T) {
+	w := film{seconds: 20, bitmap: []byte("a picture")}.write()
+	for _, tracks := range [][]string{{"3"}, {"2", "3"}} {
+		sel := seconds(7.25, 10)
+		sel.Tracks = tracks
+		_, clip := mustOpen(t, w.data).Clip(t, sel)
+		got := readBack(t, clip)
+		if len(got.others) != 1 || string(got.others[0].frame) != "a picture" || got.others[0].at < 0 || got.lasting != 1750 || got.before > 0 {
+			t.Errorf("tracks %v: %+v, the last for %d ms", tracks, got.others, got.lasting)
+		}
+		if len(tracks) == 1 && len(got.others) == 1 && got.others[0].at != 0 {
+			t.Errorf("it begins at %d ms", got.others[0].at)
+		}
+	}
+}
