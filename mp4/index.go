@@ -2,7 +2,6 @@ package mp4
 
 import (
 	"context"
-	"slices"
 
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
@@ -37,7 +36,7 @@ func (f *file) findIndex(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case found && (f.dated(first) || datable(points)):
+	case found:
 		f.index, f.indexed = Mfra, f.window.Info().Size-start
 		x := placesOfMfra(points, f.movie, start)
 		f.locator = &indexed{file: f, index: func(context.Context, fragment.Time, fragment.Time, int) (*placeIndex, error) { return x, nil }}
@@ -51,13 +50,6 @@ func (f *file) findIndex(ctx context.Context) error {
 		return f.useMoov(first)
 	}
 	return err
-}
-
-// dated reports whether the first fragment, which begins at or behind an offset,
-// says itself when its tracks begin; the others are taken to do as it does.
-func (f *file) dated(first int64) bool {
-	m := f.heldFragment(first)
-	return m != nil && !slices.ContainsFunc(m.trafs, func(t trackFragment) bool { return t.decode < 0 })
 }
 
 // useSidx seeks by segment indices. In a series, each stands in front of the

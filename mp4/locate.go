@@ -182,18 +182,11 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 	if last-first >= maxFragments || index.sparse(first, last) {
 		run.headEnd = first + 1
 	}
-	if index.pictures { // a place hardly ever begins with a sync sample
-		run.from, run.end = index.ahead(first, atOnce), index.following(last+1, seek.DefaultProbe)
-	}
 	if err := x.ahead(ctx, run, to); err != nil {
 		return nil, err
 	}
 	return x.read(ctx, run)
 }
-
-// atOnce is how much of the file before a place is looked at in one round trip
-// for a sync sample, in bytes: where a fragment is one picture, many fit.
-const atOnce = 128 << 10
 
 // Reading fragments whole.
 const (
@@ -278,7 +271,7 @@ func (x *indexed) earlier(ctx context.Context, s *spread, n int) (*spread, error
 			return nil, err
 		}
 	}
-	run.from = min(max(0, run.from-n), run.index.ahead(run.from, int64(n)*atOnce))
+	run.from = max(0, run.from-n)
 	return x.read(ctx, run)
 }
 
@@ -297,7 +290,7 @@ func (x *indexed) later(ctx context.Context, s *spread) (*spread, error) {
 			return nil, err
 		}
 	}
-	run.end = max(min(run.end+1, len(run.index.places)), run.index.following(run.end, seek.DefaultProbe))
+	run.end = min(run.end+1, len(run.index.places))
 	return x.read(ctx, run)
 }
 

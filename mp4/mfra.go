@@ -94,39 +94,10 @@ func readAccessPoints(mfra box, start int64) map[uint32][]accessPoint {
 			return cmp.Or(cmp.Compare(a.moof, b.moof), cmp.Compare(a.time, b.time))
 		})
 		all = slices.CompactFunc(all, func(a, b accessPoint) bool { return a.moof == b.moof })
-		if !inOrder(all, maxReorder) {
+		if !slices.IsSortedFunc(all, func(a, b accessPoint) int { return cmp.Compare(a.time, b.time) }) {
 			return nil
 		}
 		out[id] = append(out[id], all...)
 	}
 	return out
-}
-
-// inOrder reports whether the times of fragments in file order ascend, but for
-// pictures that are presented behind so many others that come later. Where a
-// fragment is one picture, they are in decode order, and their times are those
-// of their presentation.
-func inOrder(all []accessPoint, reorder int) bool {
-	before := int64(0) // the latest time of the points up to i-reorder
-	for i, p := range all {
-		if i > reorder {
-			before = max(before, all[i-reorder-1].time)
-		}
-		if p.time < before {
-			return false
-		}
-	}
-	return true
-}
-
-// datable reports whether random access points tell when the fragments begin
-// that do not say so themselves. It takes times that ascend: those of reordered
-// pictures say little of the decode times.
-func datable(points map[uint32][]accessPoint) bool {
-	for _, list := range points {
-		if !inOrder(list, 0) {
-			return false
-		}
-	}
-	return true
 }

@@ -22,12 +22,9 @@ type timed struct {
 // placeIndex says where the fragments of a file are, and when.
 type placeIndex struct {
 	places []place            // in the order of the file
-	times  map[uint32][]timed // by track, in the order of the file; not all tracks need have one
+	times  map[uint32][]timed // by track, ascending; not all tracks need have one
 	end    fragment.Time      // of the media, where it is known
 	known  bool
-
-	// pictures says that times go up and down: a place is one picture.
-	pictures bool
 
 	// decodes is when the tracks' media begin in fragments, by where those are, in
 	// decode time; nil where the index tells only what is in times.
@@ -95,26 +92,6 @@ func placesOfSidx(roots []*segmentIndex) *placeIndex {
 	return x
 }
 
-// ahead returns the first of the places that begin within so many bytes before
-// a place.
-func (x *placeIndex) ahead(place int, bytes int64) int {
-	at := x.places[place].start - bytes
-	for place > 0 && x.places[place-1].start >= at {
-		place--
-	}
-	return place
-}
-
-// following returns the end of the places that end within so many bytes behind
-// those before end.
-func (x *placeIndex) following(end int, bytes int64) int {
-	until := x.places[end-1].end + bytes
-	for end < len(x.places) && x.places[end].end <= until {
-		end++
-	}
-	return end
-}
-
 // missing notes that the index has not told of what begins at a time.
 func (x *placeIndex) missing(start fragment.Time) {
 	if !x.after || start.Less(x.afterStart) {
@@ -125,7 +102,7 @@ func (x *placeIndex) missing(start fragment.Time) {
 // placesOfMfra makes a place index of random access points. Each place ends
 // where the next begins, the last at end.
 func placesOfMfra(points map[uint32][]accessPoint, m *movie, end int64) *placeIndex {
-	x := &placeIndex{times: map[uint32][]timed{}, pictures: !datable(points)}
+	x := &placeIndex{times: map[uint32][]timed{}}
 	var starts []int64
 	for _, list := range points {
 		for _, p := range list {
@@ -155,25 +132,15 @@ func placesOfMfra(points map[uint32][]accessPoint, m *movie, end int64) *placeIn
 }
 
 // around returns which places hold [from, to) of the given tracks: from the one
-// that begins at or before from to the last one that begins before to. Tracks
-// without times of their own are where the others are. Where pictures are
-// reordered and each is a place, times go up and down: then the first place is
-// the latest at or before from that all before it are earlier than, so that what
-// is presented at from is in it or behind.
+// that begins at or before from to the one that begins before to. Tracks
+// without times of their own are where the others are.
 func (x *placeIndex) around(tracks []*track, need func(*track) (from, to fragment.Time, ok bool)) (first, last int) {
 	first, last = len(x.places), -1
 	look := func(list []timed, from, to fragment.Time) {
-		i, j := 0, 0
-		for n, t := range list {
-			if !from.Less(t.time) && !t.time.Less(list[i].time) {
-				i = n
-			}
-			if t.time.Less(to) {
-				j = n
-			}
-		}
-		first = min(first, list[i].place)
-		last = max(last, list[j].place)
+		i := sort.Search(len(list), func(i int) bool { return from.Less(list[i].time) })
+		j := sort.Search(len(list), func(i int) bool { return !list[i].time.Less(to) })
+		first = min(first, list[max(0, i-1)].place)
+		last = max(last, list[max(0, j-1)].place)
 	}
 	for _, t := range tracks {
 		from, to, ok := need(t)
