@@ -55,7 +55,7 @@ func checkFragmented(t *testing.T, path string, truth oracle.TruthFile, layout f
 				continue
 			}
 			_, clip := o.cut(t, sel)
-			checked += checkStreams(t, truth, original, clip, n, i.A)
+			checked += checkStreams(t, truth, o.Info().Tracks, original, clip, n, i.A)
 		}
 	}
 	if checked == 0 { // nothing that ffprobe knows: all samples are there, by their number

@@ -30,7 +30,7 @@ func film() *testFile {
 func openSlow(t *testing.T, f *testFile) *opened {
 	t.Helper()
 	source := seektest.New(f.build())
-	source.Latency = 3 * time.Millisecond
+	source.Latency = 15 * time.Millisecond
 	o, err := open(t, source)
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func boxesBetween() []byte {
 func TestLongIntervalCost(t *testing.T) {
 	for _, index := range []indexForm{flatIndex, tailIndex} {
 		source := seektest.New(manyFragments(300, index).build())
-		source.Latency = 3 * time.Millisecond
+		source.Latency = 15 * time.Millisecond
 		o, err := open(t, source)
 		if err != nil {
 			t.Fatal(err)
@@ -395,7 +395,7 @@ func TestFragmentCost(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.index), func(t *testing.T) {
 			source := seektest.New(manyFragments(300, tt.index).build())
-			source.Latency = 3 * time.Millisecond
+			source.Latency = 15 * time.Millisecond
 			o, err := open(t, source)
 			if err != nil {
 				t.Fatal(err)

@@ -104,6 +104,9 @@ func TestFragmented(t *testing.T) {
 func (m made) compareLayout(t *testing.T, o *opened, path string, i interval, layout formats.Layout) {
 	sel := between(i.a, i.b)
 	sel.Layout = layout
+	for _, track := range o.Info().Tracks { // all, also those that are off by default
+		sel.Tracks = append(sel.Tracks, track.ID)
+	}
 	if _, err := o.Plan(t.Context(), sel); errors.Is(err, formats.ErrUnsupported) && layout == mp4.Progressive && i.b-i.a > 10 {
 		sel.Layout = "" // more fragments than are looked at
 	}
