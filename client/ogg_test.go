@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/client"
@@ -86,15 +87,9 @@ func openOgg(t *testing.T, c *client.Client, uri string) *client.Resource {
 	return r
 }
 
-// A server that tells no length, of ranges or at all, gives the same clips as
-// one that does; a radio station that never ends gives those that lie in what it
-// has sent.
-func TestOggOfUnknownLength(t *testing.T) {
-	data := ogv(t)
-	sized := openOgg(t, oggClient(t, &client.Client{}), faultserver.Start(t, faultserver.Config{
-		Files: map[string]faultserver.File{"/m.ogv": {Content: data, Type: "video/ogg"}},
-	}).URL+"/m.ogv")
-	ranges := func(w http.ResponseWriter, r *http.Request) {
+// rangesOfUnknown serves ranges of data and never says how many bytes there are.
+func rangesOfUnknown(data []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		var first, last int
 		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last); n != 2 || first < 0 || first >= len(data) {
 			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
@@ -105,24 +100,43 @@ func TestOggOfUnknownLength(t *testing.T) {
 		w.WriteHeader(http.StatusPartialContent)
 		w.Write(data[first : last+1])
 	}
+}
+
+// A server that tells no length, of ranges or at all, gives the same clips as
+// one that does; a radio station that never ends gives those that lie in what it
+// has sent.
+func TestOggOfUnknownLength(t *testing.T) {
+	data := ogv(t)
+	sized := openOgg(t, oggClient(t, &client.Client{}), faultserver.Start(t, faultserver.Config{
+		Files: map[string]faultserver.File{"/m.ogv": {Content: data, Type: "video/ogg"}},
+	}).URL+"/m.ogv")
 	chunked := func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()
 		w.Write(data)
 	}
+	var mu sync.Mutex
 	var heard [][]byte // what each listener hears: the headers, and on from where the station has come to
 	radio := func(w http.ResponseWriter, r *http.Request) {
 		pages := mediaPages(data)
-		heard = append(heard, append(bytes.Clone(data[:pages[0]]), data[pages[2*len(heard)]:]...))
-		w.Write(heard[len(heard)-1])
+		mu.Lock()
+		hears := append(bytes.Clone(data[:pages[0]]), data[pages[2*len(heard)]:]...)
+		heard = append(heard, hears)
+		mu.Unlock()
+		w.Write(hears)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
+	}
+	heardLast := func() (last []byte, listeners int) {
+		mu.Lock()
+		defer mu.Unlock()
+		return heard[len(heard)-1], len(heard)
 	}
 	tests := []struct {
 		name    string
 		serve   http.HandlerFunc
 		endless bool
 	}{
-		{"ranges of *", ranges, false},
+		{"ranges of *", rangesOfUnknown(data), false},
 		{"no ranges, chunked", chunked, false},
 		{"radio", radio, true},
 	}
@@ -138,7 +152,8 @@ func TestOggOfUnknownLength(t *testing.T) {
 				}
 				from := sized
 				if tt.endless {
-					from = openOgg(t, oggClient(t, &client.Client{}), write(t, heard[len(heard)-1]))
+					last, _ := heardLast()
+					from = openOgg(t, oggClient(t, &client.Client{}), write(t, last))
 				}
 				if want, err := clipOf(t, from, i); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%v: %d bytes, not the %d of a server that tells the length; %v", i.Interval, len(got), len(want), err)
@@ -148,8 +163,8 @@ func TestOggOfUnknownLength(t *testing.T) {
 				if i, err := r.Inspect(t.Context()); err != nil || i.Timed || len(i.Tracks) != 2 {
 					t.Errorf("inspected: %+v, %v", i, err)
 				}
-				if len(heard) != 3 { // the first bytes, the last, and one request for all
-					t.Errorf("%d requests", len(heard))
+				if _, n := heardLast(); n != 3 { // the first bytes, the last, and one request for all
+					t.Errorf("%d requests", n)
 				}
 				return
 			}
