@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/segments"
 	"github.com/mediafrag/mediafrag/mp4"
 )
@@ -51,14 +52,19 @@ func (t *mp4Cut) findJoints(ctx context.Context) error {
 	return nil
 }
 
+// joined returns when two segments, one behind the other, are by their own clocks.
+func (t *mp4Cut) joined(ctx context.Context, before, i int) (last, next fragment.Interval, err error) {
+	if last, err = t.rendition.Times(ctx, before-t.from); err != nil {
+		return last, next, err
+	}
+	next, err = t.rendition.Times(ctx, i-t.from)
+	return last, next, err
+}
+
 // goesOn fails where the clock jumps at a change of the initialization that no
 // EXT-X-DISCONTINUITY tells of.
 func (t *mp4Cut) goesOn(ctx context.Context, before, i int) error {
-	last, err := t.rendition.Times(ctx, before-t.from)
-	if err != nil {
-		return err
-	}
-	x, err := t.rendition.Times(ctx, i-t.from)
+	last, x, err := t.joined(ctx, before, i)
 	if err != nil {
 		return err
 	}
@@ -72,11 +78,7 @@ func (t *mp4Cut) goesOn(ctx context.Context, before, i int) error {
 // first: where the one before ends, or where the playlist says if there is a gap
 // between the two.
 func (t *mp4Cut) place(ctx context.Context, before, i int) error {
-	last, err := t.rendition.Times(ctx, before-t.from)
-	if err != nil {
-		return err
-	}
-	x, err := t.rendition.Times(ctx, i-t.from)
+	last, x, err := t.joined(ctx, before, i)
 	if err != nil {
 		return err
 	}

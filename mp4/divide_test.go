@@ -30,11 +30,7 @@ func TestDivided(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			path := m.path(t)
 			o := mustOpen(t, path)
-			want := []interval{m.trait}
-			if tools.Full() {
-				want = append(want, intervals...)
-			}
-			for _, i := range want {
+			for _, i := range m.compared() {
 				t.Run(name(i.a, i.b), func(t *testing.T) { m.compareLayout(t, o, path, i, mp4.Fragmented) })
 			}
 		})

@@ -58,11 +58,7 @@ func TestFragmentedCodings(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			path := m.path(t)
 			o := mustOpen(t, path)
-			want := []interval{m.trait}
-			if tools.Full() {
-				want = append(want, intervals...)
-			}
-			for _, i := range want {
+			for _, i := range m.compared() {
 				for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
 					t.Run(name(i.a, i.b)+" "+string(layout), func(t *testing.T) { m.compareLayout(t, o, path, i, layout) })
 				}
@@ -84,11 +80,7 @@ func TestFragmented(t *testing.T) {
 			if got := o.Info().Index; got != m.index {
 				t.Errorf("the index is %s, want %s", got, m.index)
 			}
-			want := []interval{m.trait}
-			if tools.Full() {
-				want = append(want, intervals...)
-			}
-			for _, i := range want {
+			for _, i := range m.compared() {
 				for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
 					if layout == mp4.Progressive && m.index == mp4.None {
 						continue

@@ -68,6 +68,15 @@ var intervals = []interval{
 	{4, 6}, {3.99, 6}, {4.01, 5.5}, {5.013, 5.9}, {0, 1}, {19, 20}, {0, 20}, {7.3, -1}, {12.345, 12.5},
 }
 
+// compared are the intervals that are cut: the one that shows the file's trait,
+// and all in a full run.
+func (m made) compared() []interval {
+	if tools.Full() {
+		return append([]interval{m.trait}, intervals...)
+	}
+	return []interval{m.trait}
+}
+
 func s(args ...string) []string { return args }
 
 func args(lists ...[]string) []string {
@@ -112,11 +121,7 @@ func TestOracle(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			path := m.path(t)
 			o := mustOpen(t, path)
-			want := []interval{m.trait}
-			if tools.Full() {
-				want = append(want, intervals...)
-			}
-			for _, i := range want {
+			for _, i := range m.compared() {
 				t.Run(name(i.a, i.b), func(t *testing.T) { m.compare(t, o, path, i) })
 			}
 		})
