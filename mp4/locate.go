@@ -304,19 +304,33 @@ func (x *indexed) widen(ctx context.Context, run placeRun, from, to fragment.Tim
 	if err != nil {
 		return run, err
 	}
-	out := placeRun{index: index, after: from, until: to}
-	for _, p := range []struct {
-		to   *int
-		from int // a place that the run has read
-		more int
-	}{{&out.from, run.from, 0}, {&out.headEnd, run.headEnd - 1, 1}, {&out.tailStart, run.tailStart, 0}, {&out.end, run.end - 1, 1}} {
-		at := run.index.places[p.from].start
+	// find returns where the index has a place that the run has read.
+	find := func(i int) (int, error) {
+		at := run.index.places[i].start
 		i, ok := slices.BinarySearchFunc(index.places, at, func(p place, at int64) int { return cmp.Compare(p.start, at) })
 		if !ok {
-			return run, damaged("sidx", at, "segment indices contradict each other about where fragments begin")
+			return 0, damaged("sidx", at, "segment indices contradict each other about where fragments begin")
 		}
-		*p.to = i + p.more
+		return i, nil
 	}
+	out := placeRun{index: index, after: from, until: to}
+	if out.from, err = find(run.from); err != nil {
+		return run, err
+	}
+	if out.tailStart, err = find(run.tailStart); err != nil {
+		return run, err
+	}
+	out.headEnd = out.tailStart
+	if run.headEnd < run.tailStart {
+		if out.headEnd, err = find(run.headEnd - 1); err != nil {
+			return run, err
+		}
+		out.headEnd++
+	}
+	if out.end, err = find(run.end - 1); err != nil {
+		return run, err
+	}
+	out.end++
 	return out, nil
 }
 

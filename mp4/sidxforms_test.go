@@ -153,6 +153,7 @@ func TestTreeOfIndices(t *testing.T) {
 		{"one", manyFragments(300, treeIndex), 5, 202.55, 203.03, budget.TripsFragments, 5, 1},
 		{"across two", manyFragments(300, treeIndex), 5, 202.55, 206.03, budget.TripsFragments, 6, 2},
 		{"the sync sample lies in the one before", sparse, 5, 205.05, 206.03, budget.TripsFragments + 2, 8, 2},
+		{"the sync sample lies in the one before, the interval in one fragment", sparse, 5, 205.35, 205.63, budget.TripsFragments + 2, 8, 2},
 		{"the last picture lies in the next", early, 5, 202.55, 204.95, budget.TripsFragments + 1, 8, 2},
 		{"many", manyFragments(300, treeIndex), 2, 10.55, 290.03, budget.TripsFragments, 25, 16},
 	} {
