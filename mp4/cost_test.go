@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/internal/budget"
@@ -55,7 +56,7 @@ func TestCost(t *testing.T) {
 		{"moov behind 300 kB of other boxes", func(f *testFile) { f.moovFirst = true; f.before = mkbox("free", make([]byte, 300<<10)) }, budget.TripsMP4Far, 5},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			f := film()
 			tt.make(f)
 			o := openSlow(t, f)
@@ -93,43 +94,49 @@ func again(t *testing.T, o *opened) {
 // TestSoundAlone takes only the sound out of an interleaved file: few requests,
 // not one for each chunk.
 func TestSoundAlone(t *testing.T) {
-	f := film()
-	f.moovFirst = true
-	o := openSlow(t, f)
-	s := between(2, 8)
-	s.Tracks = []string{"2"}
-	o.cut(t, s)
-	if got := o.Totals.Transfer(); got.Requests > budget.Handful {
-		t.Errorf("%d requests for the sound of an interleaved file, want at most %d", got.Requests, budget.Handful)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := film()
+		f.moovFirst = true
+		o := openSlow(t, f)
+		s := between(2, 8)
+		s.Tracks = []string{"2"}
+		o.cut(t, s)
+		if got := o.Totals.Transfer(); got.Requests > budget.Handful {
+			t.Errorf("%d requests for the sound of an interleaved file, want at most %d", got.Requests, budget.Handful)
+		}
+	})
 }
 
 // TestBadInterleaving reads an interval of a file whose sound stands behind all
 // pictures: one range of each.
 func TestBadInterleaving(t *testing.T) {
-	f := film()
-	f.apart = true
-	o := openSlow(t, f)
-	plan, _ := o.cut(t, between(4.55, 6.03))
-	got := o.Totals.Transfer()
-	if got.Requests > 4 || got.Bytes > budget.Bytes(plan.Size) {
-		t.Errorf("%d requests and %d bytes, want at most 4 and %d", got.Requests, got.Bytes, budget.Bytes(plan.Size))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := film()
+		f.apart = true
+		o := openSlow(t, f)
+		plan, _ := o.cut(t, between(4.55, 6.03))
+		got := o.Totals.Transfer()
+		if got.Requests > 4 || got.Bytes > budget.Bytes(plan.Size) {
+			t.Errorf("%d requests and %d bytes, want at most 4 and %d", got.Requests, got.Bytes, budget.Bytes(plan.Size))
+		}
+	})
 }
 
 // TestLooseInterleaving reads an interval whose sound lies some way behind its
 // pictures, in many small ranges: they come by a handful of requests, all at
 // once.
 func TestLooseInterleaving(t *testing.T) {
-	f := film()
-	f.tracks[1].perChunk = 5
-	o := openSlow(t, f)
-	plan, _ := o.cut(t, between(4.55, 6.03))
-	got := o.Totals.Transfer()
-	if got.Requests > budget.Handful || got.RoundTrips > budget.TripsMP4 || got.Bytes > budget.Bytes(plan.Needed) {
-		t.Errorf("%d requests in %d round trips for %d bytes, want at most %d, %d and %d",
-			got.Requests, got.RoundTrips, got.Bytes, budget.Handful, budget.TripsMP4, budget.Bytes(plan.Needed))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := film()
+		f.tracks[1].perChunk = 5
+		o := openSlow(t, f)
+		plan, _ := o.cut(t, between(4.55, 6.03))
+		got := o.Totals.Transfer()
+		if got.Requests > budget.Handful || got.RoundTrips > budget.TripsMP4 || got.Bytes > budget.Bytes(plan.Needed) {
+			t.Errorf("%d requests in %d round trips for %d bytes, want at most %d, %d and %d",
+				got.Requests, got.RoundTrips, got.Bytes, budget.Handful, budget.TripsMP4, budget.Bytes(plan.Needed))
+		}
+	})
 }
 
 // BenchmarkOpen opens and plans files with indexes of several sizes.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/Eyevinn/mp4ff/bits"
 	ffmp4 "github.com/Eyevinn/mp4ff/mp4"
@@ -155,25 +156,27 @@ func checkDivided(t *testing.T, original, clip []byte, a, b float64, least, most
 // TestDividedCost asserts that a fragmented clip of a progressive file costs
 // what the progressive one does: its fragments follow one another in the file.
 func TestDividedCost(t *testing.T) {
-	for name, front := range map[string]bool{"moov in the head": true, "moov in the tail": false} {
-		f := film()
-		f.moovFirst = front
-		f.tracks[0].perChunk, f.tracks[1].perChunk = 7, 14 // fragments begin amid chunks
-		o := openSlow(t, f)
-		sel := between(2.55, 8.03)
-		sel.Layout = mp4.Fragmented
-		plan, _ := o.cut(t, sel)
-		got := o.Totals.Transfer()
-		t.Logf("%s: %d requests, %d round trips to the first media byte, %d bytes; needed %d", name, got.Requests, got.FirstMediaTrips, got.Bytes, plan.Needed)
-		if got.FirstMediaTrips > budget.TripsMP4 || got.Requests > 2+budget.Handful || got.Bytes > budget.Bytes(plan.Needed) {
-			t.Errorf("%s: %v; want at most %d round trips, %d requests and %d bytes", name, got, budget.TripsMP4, 2+budget.Handful, budget.Bytes(plan.Needed))
-		}
-		for _, p := range plan.Parts {
-			if p.Rewrite != nil {
-				t.Errorf("%s: a part is rewritten", name)
+	synctest.Test(t, func(t *testing.T) {
+		for name, front := range map[string]bool{"moov in the head": true, "moov in the tail": false} {
+			f := film()
+			f.moovFirst = front
+			f.tracks[0].perChunk, f.tracks[1].perChunk = 7, 14 // fragments begin amid chunks
+			o := openSlow(t, f)
+			sel := between(2.55, 8.03)
+			sel.Layout = mp4.Fragmented
+			plan, _ := o.cut(t, sel)
+			got := o.Totals.Transfer()
+			t.Logf("%s: %d requests, %d round trips to the first media byte, %d bytes; needed %d", name, got.Requests, got.FirstMediaTrips, got.Bytes, plan.Needed)
+			if got.FirstMediaTrips > budget.TripsMP4 || got.Requests > 2+budget.Handful || got.Bytes > budget.Bytes(plan.Needed) {
+				t.Errorf("%s: %v; want at most %d round trips, %d requests and %d bytes", name, got, budget.TripsMP4, 2+budget.Handful, budget.Bytes(plan.Needed))
+			}
+			for _, p := range plan.Parts {
+				if p.Rewrite != nil {
+					t.Errorf("%s: a part is rewritten", name)
+				}
 			}
 		}
-	}
+	})
 }
 
 // TestDividedOriginal keeps the original's times.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Eyevinn/mp4ff/bits"
@@ -153,47 +154,51 @@ func boxesBetween() []byte {
 
 // TestLongIntervalCost reads an interval of many fragments.
 func TestLongIntervalCost(t *testing.T) {
-	for _, index := range []indexForm{flatIndex, tailIndex} {
-		source := seektest.New(manyFragments(300, index).build())
-		source.Latency = 15 * time.Millisecond
-		o, err := open(t, source)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, index := range []indexForm{flatIndex, tailIndex} {
+			source := seektest.New(manyFragments(300, index).build())
+			source.Latency = 15 * time.Millisecond
+			o, err := open(t, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, _ := o.cut(t, between(200.55, 250.03))
+			got := o.Totals.Transfer()
+			t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
+			if got.FirstMediaTrips > budget.TripsFragments || got.Bytes > budget.Bytes(plan.Needed) {
+				t.Errorf("%s: %d round trips to the first media byte and %d bytes; want at most %d and %d", index, got.FirstMediaTrips, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed))
+			}
 		}
-		plan, _ := o.cut(t, between(200.55, 250.03))
-		got := o.Totals.Transfer()
-		t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
-		if got.FirstMediaTrips > budget.TripsFragments || got.Bytes > budget.Bytes(plan.Needed) {
-			t.Errorf("%s: %d round trips to the first media byte and %d bytes; want at most %d and %d", index, got.FirstMediaTrips, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed))
-		}
-	}
+	})
 }
 
 // TestManyMoofs takes as many fragments as become one index, too large to be read
 // whole: their moofs come in one wave, and the media in another.
 func TestManyMoofs(t *testing.T) {
-	for _, index := range []indexForm{flatIndex, tailIndex} {
-		f := manyFragments(100, index)
-		for i := range f.tracks[0].sizes {
-			f.tracks[0].sizes[i] *= 4
+	synctest.Test(t, func(t *testing.T) {
+		for _, index := range []indexForm{flatIndex, tailIndex} {
+			f := manyFragments(100, index)
+			for i := range f.tracks[0].sizes {
+				f.tracks[0].sizes[i] *= 4
+			}
+			source := seektest.New(f.build())
+			source.Latency = 30 * time.Millisecond
+			o, err := open(t, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, clip := clipOf(t, o, between(20.55, 83.95))
+			checkBuilt(t, f, clip, 20.55, 83.95)
+			got := o.Totals.Transfer()
+			t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
+			if fragmented(plan) {
+				t.Errorf("%s: the clip is fragmented", index)
+			}
+			if got.FirstMediaTrips > budget.TripsFragments || got.Bytes > budget.Bytes(plan.Needed) {
+				t.Errorf("%s: %d round trips to the first media byte and %d bytes; want at most %d and %d", index, got.FirstMediaTrips, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed))
+			}
 		}
-		source := seektest.New(f.build())
-		source.Latency = 30 * time.Millisecond
-		o, err := open(t, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, clip := clipOf(t, o, between(20.55, 83.95))
-		checkBuilt(t, f, clip, 20.55, 83.95)
-		got := o.Totals.Transfer()
-		t.Logf("%s: %d requests, %d round trips, %d bytes", index, got.Requests, got.FirstMediaTrips, got.Bytes)
-		if fragmented(plan) {
-			t.Errorf("%s: the clip is fragmented", index)
-		}
-		if got.FirstMediaTrips > budget.TripsFragments || got.Bytes > budget.Bytes(plan.Needed) {
-			t.Errorf("%s: %d round trips to the first media byte and %d bytes; want at most %d and %d", index, got.FirstMediaTrips, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed))
-		}
-	}
+	})
 }
 
 // TestFragmentForms cuts the same media out of fragmented files that say the
@@ -393,7 +398,7 @@ func TestFragmentCost(t *testing.T) {
 		{eachIndex, 1 + budget.RoundsFragments, 30, budget.RoundsFragments * 4 * 64 << 10},
 	}
 	for _, tt := range tests {
-		t.Run(string(tt.index), func(t *testing.T) {
+		seektest.Counted(t, string(tt.index), func(t *testing.T) {
 			source := seektest.New(manyFragments(300, tt.index).build())
 			source.Latency = 15 * time.Millisecond
 			o, err := open(t, source)

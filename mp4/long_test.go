@@ -3,6 +3,7 @@ package mp4_test
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -253,7 +254,7 @@ func TestTenHours(t *testing.T) {
 		{"offsets and dependencies of each picture, compact sizes", longFilm{dense: true, depends: true, compact: true}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
 		{"each picture of another duration", longFilm{varied: true}, budget.TripsMP4Big + budget.TripsVaried, budget.TenHoursVaried},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			if !tools.Full() && tt.film.tables() {
 				t.Skip("TestPartsLong has these tables; a full run has them in ten hours")
 			}
@@ -307,21 +308,23 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 // TestPace reads a moov of some megabytes whole where that costs less than the
 // round trips of reading it in parts, and in parts where it costs more.
 func TestPace(t *testing.T) {
-	for _, tt := range []struct {
-		latency time.Duration
-		whole   bool
-	}{{100 * time.Millisecond, true}, {time.Millisecond, false}} {
-		source, moov := longFilm{seconds: 1500}.build()
-		source.Latency = tt.latency
-		o, err := openLimited(t, source, formats.Limits{})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			latency time.Duration
+			whole   bool
+		}{{100 * time.Millisecond, true}, {time.Millisecond, false}} {
+			source, moov := longFilm{seconds: 1500}.build()
+			source.Latency = tt.latency
+			o, err := openLimited(t, source, formats.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := o.Plan(t.Context(), between(1000, 1010)); err != nil {
+				t.Fatal(err)
+			}
+			if whole := source.Delivered() >= moov; whole != tt.whole {
+				t.Errorf("latency %v: %d bytes were read, the moov has %d; want it read whole: %v", tt.latency, source.Delivered(), moov, tt.whole)
+			}
 		}
-		if _, err := o.Plan(t.Context(), between(1000, 1010)); err != nil {
-			t.Fatal(err)
-		}
-		if whole := source.Delivered() >= moov; whole != tt.whole {
-			t.Errorf("latency %v: %d bytes were read, the moov has %d; want it read whole: %v", tt.latency, source.Delivered(), moov, tt.whole)
-		}
-	}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -59,7 +60,7 @@ func TestSeriesOfIndices(t *testing.T) {
 		{"all in front", frontSeries, 20, 0, 280.55, 286.03, budget.TripsFragments, 4, 0, false},
 		{"one of each fragment", eachIndex, 0, 0, 280.55, 286.03, 1 + budget.RoundsFragments, 30, 0, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			f := manyFragments(300, tt.index)
 			f.limit, f.later = tt.limit, tt.later
 			plan, o, got := f.cutCounted(t, tt.a, tt.b)
@@ -119,7 +120,7 @@ func TestChainOfIndices(t *testing.T) {
 		{"far too far", 4, 280.55, 286.03, 1 + budget.RoundsFragments, 30, true},
 		{"a long interval", 4, 2.55, 290.03, 1 + budget.RoundsFragments, 40, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			f := manyFragments(300, chainIndex)
 			f.limit = tt.limit
 			plan, o, got := f.cutCounted(t, tt.a, tt.b)
@@ -157,7 +158,7 @@ func TestTreeOfIndices(t *testing.T) {
 		{"the last picture lies in the next", early, 5, 202.55, 204.95, budget.TripsFragments + 1, 8, 2},
 		{"many", manyFragments(300, treeIndex), 2, 10.55, 290.03, budget.TripsFragments, 25, 16},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			f := tt.file
 			f.limit = tt.limit
 			plan, o, got := f.cutCounted(t, tt.a, tt.b)
@@ -175,12 +176,14 @@ func TestTreeOfIndices(t *testing.T) {
 // TestLongIndices reads the indices of two tracks that no head holds in one
 // round trip: the first tells how far away the fragments are.
 func TestLongIndices(t *testing.T) {
-	f := manyFragments(5600, trackIndex)
-	f.tracks[0].sync = nil
-	for _, track := range f.tracks {
-		track.timescale = 1
-		track.durations, track.sizes = repeat(uint32(1), 5600), repeat(uint32(900), 5600)
-	}
-	plan, o, got := f.cutCounted(t, 5000, 5010)
-	f.checkCost(t, o, plan, got, budget.TripsFragments, 5, false)
+	synctest.Test(t, func(t *testing.T) {
+		f := manyFragments(5600, trackIndex)
+		f.tracks[0].sync = nil
+		for _, track := range f.tracks {
+			track.timescale = 1
+			track.durations, track.sizes = repeat(uint32(1), 5600), repeat(uint32(900), 5600)
+		}
+		plan, o, got := f.cutCounted(t, 5000, 5010)
+		f.checkCost(t, o, plan, got, budget.TripsFragments, 5, false)
+	})
 }

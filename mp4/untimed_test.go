@@ -55,7 +55,7 @@ func TestUntimedCost(t *testing.T) {
 		{"large fragments", large, 8, 200, budget.RoundsFragments},
 		{"fragments of varying size", varied, 5, 200, budget.RoundsFragments},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			tt.file.form.untimed = true
 			source := seektest.New(tt.file.build())
 			source.Latency = 20 * time.Millisecond

@@ -68,7 +68,7 @@ func TestChainBoundaries(t *testing.T) {
 		{"pictures and sound, the same serial numbers", [][]byte{pictures, theoraVorbis(t, 25, 2).data, pictures}},
 	}
 	for _, tt := range tests {
-		inBubble(t, tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			o := over(t, seektest.New(slices.Concat(tt.parts...)), formats.Env{})
 			m := o.Media.(*media)
 			worst, sum := 0, 0

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -167,24 +168,26 @@ func TestMixedChain(t *testing.T) {
 
 // TestChainRounds: the end of each link is found in few rounds.
 func TestChainRounds(t *testing.T) {
-	tools.Need(t, "ffmpeg", "opusenc")
-	var chain []byte
-	for _, serial := range []string{"1", "2", "3", "4"} {
-		part := cached("chain"+serial+".opus", func(path string) {
-			oracle.Run(t, "opusenc", "--quiet", "--serial", serial, "--bitrate", "256", sound(t, 48000, 2, seconds*2), path)
-		})
-		chain = append(chain, mustRead(t, part)...)
-	}
-	o := slowly(t, chain)
-	opened := o.Totals.Transfer().RoundTrips
-	if _, err := o.Inspect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	trips := o.Totals.Transfer().RoundTrips - opened
-	t.Logf("%d bytes, %d round trips for 3 boundaries", len(chain), trips)
-	if trips > 3*budget.OggChainRounds {
-		t.Errorf("%d round trips, want at most %d for each boundary", trips, budget.OggChainRounds)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		tools.Need(t, "ffmpeg", "opusenc")
+		var chain []byte
+		for _, serial := range []string{"1", "2", "3", "4"} {
+			part := cached("chain"+serial+".opus", func(path string) {
+				oracle.Run(t, "opusenc", "--quiet", "--serial", serial, "--bitrate", "256", sound(t, 48000, 2, seconds*2), path)
+			})
+			chain = append(chain, mustRead(t, part)...)
+		}
+		o := slowly(t, chain)
+		opened := o.Totals.Transfer().RoundTrips
+		if _, err := o.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		trips := o.Totals.Transfer().RoundTrips - opened
+		t.Logf("%d bytes, %d round trips for 3 boundaries", len(chain), trips)
+		if trips > 3*budget.OggChainRounds {
+			t.Errorf("%d round trips, want at most %d for each boundary", trips, budget.OggChainRounds)
+		}
+	})
 }
 
 // slowly opens data over a source that takes its time, so that what is asked for
@@ -271,7 +274,7 @@ func TestCosts(t *testing.T) {
 		if m.more || m.silk {
 			continue
 		}
-		t.Run(m.name, func(t *testing.T) {
+		seektest.Counted(t, m.name, func(t *testing.T) {
 			o := slowly(t, mustRead(t, m.path(t)))
 			opened := o.Totals.Transfer()
 			most := 1

@@ -97,7 +97,7 @@ func TestUnknownLength(t *testing.T) {
 		{"in the second link", chained, part(1400, 1410), 0},
 	}
 	for _, tt := range tests {
-		inBubble(t, tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			o := over(t, unsized(tt.data), formats.Env{})
 			if i := o.Info(); i.Timed || i.Duration.Sign() != 0 {
 				t.Errorf("the duration is %s s before anybody looked", i.Duration)

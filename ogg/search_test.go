@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -32,11 +31,6 @@ type gate struct {
 }
 
 const gateQuiet = 2 * time.Millisecond
-
-// inBubble runs a subtest whose rounds are counted, whatever else the machine does.
-func inBubble(t *testing.T, name string, test func(t *testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
-}
 
 func (g *gate) Open(ctx context.Context, r seek.Request) (*seek.Body, error) {
 	pass := make(chan struct{})
@@ -223,7 +217,7 @@ func TestSearchRounds(t *testing.T) {
 		seeks = budget.OggSeeks
 	}
 	for _, k := range kinds(t) {
-		inBubble(t, k.name, func(t *testing.T) {
+		seektest.Counted(t, k.name, func(t *testing.T) {
 			costs := k.measure(seeks,
 				func(s *synth, n int) cost { return s.ours(t, n, false) },
 				func(s *synth, n int) cost { return s.ours(t, n, true) })

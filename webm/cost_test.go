@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -32,8 +33,7 @@ func TestCost(t *testing.T) {
 		{"unknown sizes", film{index: "none", segmentSize: 8, clusterSize: 8, noDuration: true}, budget.TripsWebMSearch, 24, budget.AgainSearched},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			w := long(tt.film)
 			o := openSlow(t, w.data)
 			plan, data := o.Clip(t, seconds(21.3, 41.37))

@@ -2,18 +2,17 @@ package webm_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
-	"github.com/mediafrag/mediafrag/seek"
 	"github.com/mediafrag/mediafrag/webm"
 )
 
@@ -110,8 +109,7 @@ var layouts = []layout{
 // frames, times and what it cost.
 func TestLayouts(t *testing.T) {
 	for _, l := range layouts {
-		t.Run(l.name, func(t *testing.T) {
-			t.Parallel()
+		seektest.Counted(t, l.name, func(t *testing.T) {
 			if l.film.seconds == 0 {
 				l.film.seconds = 40
 			}
@@ -126,25 +124,27 @@ func TestLayouts(t *testing.T) {
 // TestSecondSegment: of files that were put one behind the other the first is
 // read, and a warning says where the second is.
 func TestSecondSegment(t *testing.T) {
-	second := film{seconds: 2}.write().data
-	w := film{seconds: 20, after: second, index: "front"}.write()
-	o := openSlow(t, w.data)
-	want := fmt.Sprintf("another Segment follows at byte %d", len(w.data)-len(second))
-	plan, data := o.Clip(t, seconds(9.013, 13.513))
-	w.compare(t, readBack(t, data), 9013, 13513)
-	if n := len(plan.Warnings); n != 1 || !strings.HasPrefix(plan.Warnings[0].Reason, want) {
-		t.Errorf("warnings %v, want %q", plan.Warnings, want)
-	}
-	if got := o.Totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
-		t.Errorf("%d round trips, want %d", got, budget.TripsWebM)
-	}
-	info, err := o.Inspect(t.Context())
-	if n := len(info.Warnings); err != nil || n != 1 || !strings.HasPrefix(info.Warnings[0].Reason, want) || !info.Duration.Equal(fragment.Seconds(20)) {
-		t.Errorf("%v s, warnings %v, %v", info.Duration, info.Warnings, err)
-	}
-	if plan, _ := mustOpen(t, film{seconds: 4, after: []byte("garbage!")}.write().data).Clip(t, seconds(1, 2)); len(plan.Warnings) != 0 {
-		t.Errorf("warnings of garbage: %v", plan.Warnings)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		second := film{seconds: 2}.write().data
+		w := film{seconds: 20, after: second, index: "front"}.write()
+		o := openSlow(t, w.data)
+		want := fmt.Sprintf("another Segment follows at byte %d", len(w.data)-len(second))
+		plan, data := o.Clip(t, seconds(9.013, 13.513))
+		w.compare(t, readBack(t, data), 9013, 13513)
+		if n := len(plan.Warnings); n != 1 || !strings.HasPrefix(plan.Warnings[0].Reason, want) {
+			t.Errorf("warnings %v, want %q", plan.Warnings, want)
+		}
+		if got := o.Totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
+			t.Errorf("%d round trips, want %d", got, budget.TripsWebM)
+		}
+		info, err := o.Inspect(t.Context())
+		if n := len(info.Warnings); err != nil || n != 1 || !strings.HasPrefix(info.Warnings[0].Reason, want) || !info.Duration.Equal(fragment.Seconds(20)) {
+			t.Errorf("%v s, warnings %v, %v", info.Duration, info.Warnings, err)
+		}
+		if plan, _ := mustOpen(t, film{seconds: 4, after: []byte("garbage!")}.write().data).Clip(t, seconds(1, 2)); len(plan.Warnings) != 0 {
+			t.Errorf("warnings of garbage: %v", plan.Warnings)
+		}
+	})
 }
 
 // openSlow opens a file whose source answers after a while, so that what is
@@ -152,20 +152,7 @@ func TestSecondSegment(t *testing.T) {
 func openSlow(t testing.TB, data []byte) *opened {
 	t.Helper()
 	src := seektest.New(data)
-	src.Latency = 80 * time.Millisecond // much more than a busy machine takes to begin what is asked at once
-	both := make(chan struct{})         // head and tail are on their way, however busy the machine is
-	src.Fault = func(ctx context.Context, n int, _ seek.Request) seektest.Fault {
-		if n == 1 {
-			close(both)
-		}
-		if n <= 1 {
-			select {
-			case <-both:
-			case <-ctx.Done():
-			}
-		}
-		return seektest.Fault{}
-	}
+	src.Latency = 15 * time.Millisecond
 	o, err := open(t, src, formats.Env{})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
@@ -45,8 +46,7 @@ func TestNoCues(t *testing.T) {
 		} else if tt.full {
 			continue
 		}
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			tt.film.index = "none"
 			w := tt.film.write()
 			r := rand.New(rand.NewPCG(1, 2))

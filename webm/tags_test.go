@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -70,29 +71,31 @@ func farTags(n int) *written {
 // TestTagsAreFetched: tags that are small come along at no round trip of their
 // own, others are left out and a warning says so. Inspect reads both.
 func TestTagsAreFetched(t *testing.T) {
-	for _, tt := range []struct {
-		bytes int
-		kept  bool
-	}{{3000, true}, {40_000, false}} {
-		o := openSlow(t, farTags(tt.bytes).data)
-		if got := o.Info().Tags; len(got) != 0 {
-			t.Errorf("%d bytes: tags without a request: %v", tt.bytes, got)
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			bytes int
+			kept  bool
+		}{{3000, true}, {40_000, false}} {
+			o := openSlow(t, farTags(tt.bytes).data)
+			if got := o.Info().Tags; len(got) != 0 {
+				t.Errorf("%d bytes: tags without a request: %v", tt.bytes, got)
+			}
+			plan, data := o.Clip(t, seconds(9.013, 13.513))
+			if kept := strings.Contains(string(data[:4000]), "Far away"); kept != tt.kept {
+				t.Errorf("%d bytes: kept %v, want %v", tt.bytes, kept, tt.kept)
+			}
+			if warned := len(plan.Warnings) > 0; warned == tt.kept {
+				t.Errorf("%d bytes: warnings %v", tt.bytes, plan.Warnings)
+			}
+			if got := o.Totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
+				t.Errorf("%d bytes: %d round trips, want %d", tt.bytes, got, budget.TripsWebM)
+			}
+			info, err := o.Inspect(t.Context())
+			if err != nil || len(info.Tags) != 2 || info.Tags[0].Value != "Far away" {
+				t.Errorf("%d bytes: tags %v, %v", tt.bytes, info.Tags, err)
+			}
 		}
-		plan, data := o.Clip(t, seconds(9.013, 13.513))
-		if kept := strings.Contains(string(data[:4000]), "Far away"); kept != tt.kept {
-			t.Errorf("%d bytes: kept %v, want %v", tt.bytes, kept, tt.kept)
-		}
-		if warned := len(plan.Warnings) > 0; warned == tt.kept {
-			t.Errorf("%d bytes: warnings %v", tt.bytes, plan.Warnings)
-		}
-		if got := o.Totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
-			t.Errorf("%d bytes: %d round trips, want %d", tt.bytes, got, budget.TripsWebM)
-		}
-		info, err := o.Inspect(t.Context())
-		if err != nil || len(info.Tags) != 2 || info.Tags[0].Value != "Far away" {
-			t.Errorf("%d bytes: tags %v, %v", tt.bytes, info.Tags, err)
-		}
-	}
+	})
 }
 
 // attachedFile writes an AttachedFile; its data stand first where asked.
