@@ -12,6 +12,7 @@ import (
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/audioframe"
 	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
@@ -146,7 +147,7 @@ func TestPackedAudio(t *testing.T) {
 // decoding them takes. It is read along with the others.
 func TestPackedAudioLead(t *testing.T) {
 	for _, test := range []struct{ codec, ext string }{{"aac", ".aac"}, {"libmp3lame", ".mp3"}, {"ac3", ".ac3"}} {
-		t.Run(test.ext, func(t *testing.T) {
+		seektest.Counted(t, test.ext, func(t *testing.T) {
 			tools.Need(t, "ffmpeg", "ffprobe")
 			o := newOrigin()
 			original := oracle.Original(t, packedPresentation(t, o, test.codec, test.ext, true)).Audio[0]

@@ -15,6 +15,7 @@ import (
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
 	"github.com/mediafrag/mediafrag/mp4"
 )
@@ -94,7 +95,7 @@ func TestFragmentedMP4(t *testing.T) {
 		{"encrypted", "media.m3u8", encryptedMP4, 2, 3, 1, fmp4Presentation},
 		{"apart", "master.m3u8", masterPresentation, 3, 5, 2, masterPresentation},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		seektest.Counted(t, test.name, func(t *testing.T) {
 			dir := test.dir(t)
 			for i, x := range intervals() {
 				if !tools.Full() && i > 0 && test.name != "apart" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,27 +95,29 @@ func TestSteering(t *testing.T) {
 
 // TestSlowSteering: nothing waits for a steering server while no host fails.
 func TestSlowSteering(t *testing.T) {
-	o := steeredOrigin(t, "{}", "a", "")
-	loaded := make(chan struct{})
-	o.sources["https://a.test/x/media.m3u8"].Fault = func(context.Context, int, seek.Request) seektest.Fault {
-		close(loaded)
-		return seektest.Fault{}
-	}
-	steer := o.sources["https://host.test/steer?_HLS_pathway=A"]
-	steer.Latency = time.Hour
-	steer.Fault = func(context.Context, int, seek.Request) seektest.Fault {
-		select {
-		case <-loaded:
-		case <-time.After(2 * time.Second):
-			t.Error("the playlist is not asked for before the steering server has answered")
+	synctest.Test(t, func(t *testing.T) {
+		o := steeredOrigin(t, "{}", "a", "")
+		loaded := make(chan struct{})
+		o.sources["https://a.test/x/media.m3u8"].Fault = func(context.Context, int, seek.Request) seektest.Fault {
+			close(loaded)
+			return seektest.Fault{}
 		}
-		return seektest.Fault{}
-	}
-	m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
-	clip(t, m, mustPlan(t, m, between(9, 11)))
-	if got := o.totals.Transfer(); got.FirstMediaTrips > 3 {
-		t.Errorf("%d round trips to the first media byte, want 3", got.FirstMediaTrips)
-	}
+		steer := o.sources["https://host.test/steer?_HLS_pathway=A"]
+		steer.Latency = time.Hour
+		steer.Fault = func(context.Context, int, seek.Request) seektest.Fault {
+			select {
+			case <-loaded:
+			case <-time.After(2 * time.Second):
+				t.Error("the playlist is not asked for before the steering server has answered")
+			}
+			return seektest.Fault{}
+		}
+		m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
+		clip(t, m, mustPlan(t, m, between(9, 11)))
+		if got := o.totals.Transfer(); got.FirstMediaTrips > 3 {
+			t.Errorf("%d round trips to the first media byte, want 3", got.FirstMediaTrips)
+		}
+	})
 }
 
 // TestSteeringLater: a manifest that came in time is the order of what is loaded

@@ -16,6 +16,7 @@ import (
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/mpegts"
 	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -51,7 +52,7 @@ func TestTransportStream(t *testing.T) {
 		{"ranges of one file", func(t *testing.T) string { return rangePresentation(t) }, 0},
 		{"AES-128", func(t *testing.T) string { return encryptedPresentation(t) }, 1},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		seektest.Counted(t, test.name, func(t *testing.T) {
 			dir := test.dir(t)
 			original := joined(t, tsPresentation(t), numbered("s%03d.ts", 10)...)
 			for i, x := range intervals() {

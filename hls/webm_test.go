@@ -14,6 +14,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
@@ -70,7 +71,7 @@ func TestWebM(t *testing.T) {
 			if !tools.Full() && x.a != 3 && (x.a != 4 || test.name != "with sound") {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s %g", test.name, x.a), func(t *testing.T) {
+			seektest.Counted(t, fmt.Sprintf("%s %g", test.name, x.a), func(t *testing.T) {
 				o := newOrigin()
 				o.putFolder(t, "https://host.test/w", dir)
 				text := head + "#EXT-X-MAP:URI=\"head.webm\"\n"
