@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -150,6 +151,21 @@ type Clip struct {
 
 	resource *Resource
 	whole    *Resource // closed along with the clip; nil where the caller closes it
+}
+
+// Warnings are the plan's, and those of damage that was met in what was read so
+// far.
+func (c *Clip) Warnings() []fragment.Warning { return withDamage(c.Plan, c.Damage()) }
+
+// Warnings are as for a [Clip]. The clip must not be read meanwhile.
+func (c *LiveClip) Warnings() []fragment.Warning { return withDamage(c.Plan, c.Damage()) }
+
+func withDamage(p *formats.Plan, damage []seek.Damage) []fragment.Warning {
+	all := slices.Clip(p.Warnings)
+	for _, d := range damage {
+		all = append(all, fragment.Warning{Reason: d.String()})
+	}
+	return all
 }
 
 // Close ends what the clip still does, and waits for it.

@@ -56,4 +56,7 @@ type Input interface {
 	// Open returns n original bytes from off on (counted from the beginning of
 	// the part), or with ToEnd the rest.
 	Open(ctx context.Context, off, n int64) (io.ReadCloser, error)
+	// Damaged says that the original bytes at off (counted from the beginning of
+	// the part) are not what they should be, and what is made of them.
+	Damaged(off int64, problem string)
 }

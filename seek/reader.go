@@ -35,6 +35,7 @@ type Reader struct {
 	size     int64 // -1: not known
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
+	damage   damageLog
 	calls    sync.RWMutex // held for reading by ReadAt and Download, which Close waits for
 
 	mu      sync.Mutex // of what follows: the one position
@@ -61,6 +62,9 @@ func NewReader(ctx context.Context, parts []Part, open Opener, parallel int) *Re
 	}
 	units, size, err := schedule(parts, parallel)
 	r := newReader(ctx, open, units, size, parallel)
+	for i := range units {
+		units[i].damage = &r.damage
+	}
 	if err != nil {
 		r.cancel(err)
 	}
@@ -75,6 +79,10 @@ func newReader(ctx context.Context, open Opener, units []unit, size int64, paral
 // Size returns the length of the whole in bytes, or -1 where it is not known
 // before everything was read.
 func (r *Reader) Size() int64 { return r.size }
+
+// Damage returns the damage that was met so far in what was read, in the order of
+// its places; the first of it where there is much.
+func (r *Reader) Damage() []Damage { return r.damage.list() }
 
 // Close ends all fetches and waits for them.
 func (r *Reader) Close() error {

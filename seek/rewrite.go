@@ -18,7 +18,7 @@ const (
 // copyStreamed is copyTo of a part that is rewritten or of unknown length.
 func (u *unit) copyStreamed(ctx context.Context, open Opener, w io.Writer, from, to int64, ranges int) (int64, error) {
 	skip := max(0, from-u.lo)
-	in := partInput{Opener: open, part: u.part, ranges: ranges, stop: farAway}
+	in := partInput{Opener: open, part: u.part, ranges: ranges, stop: farAway, damage: u.damage}
 	if size := u.part.size(); size > 0 && to < u.hi {
 		in.stop = int64(float64(to-u.lo)/float64(size)*float64(u.part.Length)) + lookAhead
 	}
@@ -51,6 +51,11 @@ type partInput struct {
 	part   *Part
 	ranges int   // fetched at a time
 	stop   int64 // where in the part reading is expected to end
+	damage *damageLog
+}
+
+func (in partInput) Damaged(off int64, problem string) {
+	in.damage.add(Damage{in.part.Resource.Name, in.part.Offset + off, problem})
 }
 
 func (in partInput) Size() int64 { return in.part.Length }

@@ -19,6 +19,8 @@ type Sequence struct {
 	next     func() (Part, error, bool)
 	stop     func()
 
+	damage damageLog
+
 	mu   sync.Mutex // of a call of Read or WriteTo, and of Close
 	part *Reader    // in hand, nil between two
 	err  error      // what Read returns from now on
@@ -94,11 +96,17 @@ func (s *Sequence) advance() bool {
 // ended lays the part in hand away.
 func (s *Sequence) ended(err error) {
 	s.part.Close()
+	for _, d := range s.part.Damage() {
+		s.damage.add(d)
+	}
 	s.part = nil
 	if err != io.EOF {
 		s.err = err
 	}
 }
+
+// Damage is as for a [Reader], of the parts that were read to their ends.
+func (s *Sequence) Damage() []Damage { return s.damage.list() }
 
 // Close ends the sequence and waits for what it does.
 func (s *Sequence) Close() error {

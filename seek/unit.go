@@ -20,7 +20,8 @@ type unit struct {
 	ranges   int     // how many ranges are fetched at a time
 	pieces   []piece // of which the unit has what lies in [lo, hi)
 
-	part *Part // set instead of pieces
+	part   *Part      // set instead of pieces
+	damage *damageLog // of what reads it; set with part
 }
 
 // piece is either literal bytes or a range of the unit's resource.

@@ -128,6 +128,7 @@ func (a *app) getFile(ctx context.Context, j *job, o *output, quiet bool) (clipJ
 		})
 	}
 	done()
+	j.read(clip.Damage())
 	return j.clipJSON(clip.Plan, false, &o.path, n), err
 }
 
@@ -208,6 +209,7 @@ func (j *job) writeFile(ctx context.Context, root *os.Root, f formats.File) (int
 	clip := j.resource.Deliver(ctx, f.Plan)
 	defer clip.Close()
 	n, err := clip.Download(ctx, countedFile{file, j.delivery(f.Plan, nil)})
+	j.read(clip.Damage())
 	if closing := file.Close(); err == nil {
 		err = closing
 	}

@@ -18,6 +18,8 @@ type job struct {
 	totals   *seek.Totals
 	client   *client.Client
 	resource *client.Resource
+
+	mu       sync.Mutex // of warnings, while several clips are read
 	warnings []string
 }
 
@@ -81,6 +83,16 @@ func (a *app) resolve(ctx context.Context, j *job) (*client.Clip, error) {
 	}
 	j.warnings = append(j.warnings, texts(clip.Plan.Warnings)...)
 	return clip, nil
+}
+
+// read notes the damage that was met while a clip was read. It may be called from
+// many goroutines.
+func (j *job) read(damage []seek.Damage) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, d := range damage {
+		j.warnings = append(j.warnings, d.String())
+	}
 }
 
 func texts(warnings []fragment.Warning) []string {

@@ -75,6 +75,7 @@ func (a *app) getTrimmed(ctx context.Context, j *job, o *output) (clipJSON, erro
 			total += n
 			return err
 		})
+		j.read(clip.Damage())
 		clip.Close()
 		if err != nil {
 			return clipJSON{}, err
@@ -128,6 +129,7 @@ func (a *app) getLive(ctx context.Context, j *job, o *output) (clipJSON, error) 
 		return clipJSON{}, err
 	}
 	j.warnings = append(j.warnings, texts(live.Plan.Warnings)...)
+	j.read(live.Damage())
 	err = a.suit(o, j, live.Plan.MediaType)
 	return j.clipJSON(live.Plan, false, &o.path, n), err
 }
