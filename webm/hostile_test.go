@@ -251,6 +251,8 @@ func (m memory) Open(_ context.Context, off, n int64) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(m[off:])), nil
 }
 
+func (m memory) Damaged(int64, string) {}
+
 func (m memory) OpenSource(context.Context, string) (seek.Source, error) {
 	return nil, seek.ErrNotFound
 }
