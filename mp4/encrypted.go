@@ -57,6 +57,19 @@ func readAux(parent box) (auxTables, error) {
 	return a, nil
 }
 
+// addInline adds what a senc of the trak says, where the stbl has none: that is
+// where ISO/IEC 23001-7 puts it.
+func (s *sampleTables) addInline(senc box) {
+	p := senc.payload()
+	if len(p) < 8 || s.auxPlace != nil && s.auxPlace.inline != nil {
+		return
+	}
+	if s.auxPlace == nil {
+		s.auxPlace = &auxTables{}
+	}
+	s.auxPlace.flags, s.auxPlace.inline, s.auxPlace.found = be.Uint32(p)&0xffffff, p, true
+}
+
 // aboutEncryption reports whether a saiz or saio is of the information that
 // encryption needs: its type says so, or it has none. Others may stand beside.
 func aboutEncryption(p []byte) bool {

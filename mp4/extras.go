@@ -168,21 +168,24 @@ func readSampleParts(b box) (*sampleParts, error) {
 		return nil, b.damaged(0, "cut off")
 	}
 	s := &sampleParts{version: p[0], flags: be.Uint32(p) & 0xffffff, entries: p[8:]}
-	if bad := s.mark(int64(be.Uint32(p[4:]))); bad >= 0 {
+	if bad := s.mark(int64(be.Uint32(p[4:])), maxTicks); bad >= 0 {
 		return nil, b.damaged(8+bad, "its entries do not fit into its %d bytes", len(p))
 	}
 	return s, nil
 }
 
-// mark goes through n entries and marks some of them. It returns where one
-// begins that is cut off, else -1.
-func (s *sampleParts) mark(n int64) (bad int) {
+// mark goes through n entries, as far as they are for samples before one, and
+// marks some of them. It returns where one begins that is cut off, else -1.
+func (s *sampleParts) mark(n, to int64) (bad int) {
+	s.marks = nil
 	at, sample := 0, int64(-1)
 	for i := range n {
 		if len(s.entries)-at < partsFields {
 			return at
 		}
-		sample += int64(be.Uint32(s.entries[at:]))
+		if sample += int64(be.Uint32(s.entries[at:])); sample >= to {
+			break
+		}
 		if i%marksEvery == 0 {
 			s.marks = append(s.marks, partsMark{at, sample})
 		}

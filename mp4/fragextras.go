@@ -79,7 +79,7 @@ func (b *stretch) extras() extras {
 	for _, flags := range slices.Sorted(maps.Keys(b.parts)) {
 		from := b.parts[flags]
 		s := &sampleParts{version: 1, flags: flags, entries: from.entries}
-		s.mark(from.n)
+		s.mark(from.n, maxTicks)
 		x.parts = append(x.parts, s)
 	}
 	return x

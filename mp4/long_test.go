@@ -2,6 +2,7 @@ package mp4_test
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,22 @@ type longFilm struct {
 	tiny     bool // stz2 of 4 bits
 	unsure   bool // the mdhd says that the media lasts longer than it does
 	pcm      bool // sound of one size, in chunks of half a second
+	grouped  bool // sbgp of open groups, and of layers nearly without runs
+	parts    int  // a subs for each picture with so many parts; -1: of different numbers
+	locked   lock // encrypted
 }
+
+// lock is where a film's encryption information is.
+type lock int
+
+const (
+	unlocked        lock = iota
+	lockedInSenc         // with a saiz and a saio
+	lockedInTrak         // the same, the senc in the trak
+	lockedInSencOne      // vectors alone, without a saiz
+	lockedInMedia        // in front of each chunk: a place for each in the saio
+	lockedInOne          // in front of all media, one place
+)
 
 // numbers is a stream of numbers that look random and are the same every time.
 type numbers uint64
@@ -134,9 +150,9 @@ func (f longFilm) picture(t *longTrack, r *numbers, gop int) int64 {
 
 func (f longFilm) moov(video, sound *longTrack) []byte {
 	mvhd := mkbox("mvhd", u32(0, 0, 0, 1000, uint32(1000*f.seconds), 0x10000), make([]byte, 12), matrix(), make([]byte, 24), u32(3))
-	entry := mkbox("avc1", make([]byte, 6), []byte{0, 1}, make([]byte, 16), []byte{0, 64, 0, 36}, make([]byte, 50))
+	entry := f.entry("avc1", make([]byte, 6), []byte{0, 1}, make([]byte, 16), []byte{0, 64, 0, 36}, make([]byte, 50))
 	v := f.trak(1, "vide", 60000, 1000, video, entry)
-	entry = mkbox("mp4a", make([]byte, 6), []byte{0, 1}, make([]byte, 8), []byte{0, 2, 0, 16, 0, 0, 0, 0}, u32(48000<<16))
+	entry = f.entry("mp4a", make([]byte, 6), []byte{0, 1}, make([]byte, 8), []byte{0, 2, 0, 16, 0, 0, 0, 0}, u32(48000<<16))
 	duration := uint32(1024)
 	if f.pcm {
 		duration = 1
@@ -191,8 +207,112 @@ func (f longFilm) trak(id uint32, handler string, timescale, duration uint32, t 
 	tables = append(tables,
 		mkbox("stsc", u32(0, uint32(len(t.stsc)/12)), t.stsc), sizes,
 		mkbox("stco", u32(0, uint32(len(t.chunks)/4)), t.chunks))
+	if handler == "vide" {
+		tables = append(tables, f.groups(t.samples), f.subs(t.samples))
+	}
+	more, senc := f.lock(t)
 	edits := mkbox("edts", mkbox("elst", u32(0, 1, shown, 1000, 0x10000)))
-	return mkbox("trak", tkhd, edits, mkbox("mdia", mdhd, hdlr, mkbox("minf", mkbox("stbl", tables...))))
+	return mkbox("trak", tkhd, edits, mkbox("mdia", mdhd, hdlr, mkbox("minf", mkbox("stbl", append(tables, more)...))), senc)
+}
+
+// groups writes an sbgp that names pictures now and then and ends before the last
+// one, and one with an entry for nearly each picture.
+func (f longFilm) groups(samples int) []byte {
+	if !f.grouped {
+		return nil
+	}
+	describe := func(typ string, entries ...byte) []byte {
+		return mkbox("sgpd", u32(1<<24), []byte(typ), u32(1, uint32(len(entries))), entries)
+	}
+	var access, layers []byte
+	n := uint32(0)
+	every := 250
+	if f.seconds < 3600 { // so that it is long enough to be sliced
+		every = 25
+	}
+	for i := every; i <= samples; i += every {
+		access = append(access, u32(uint32(every-1), 0, 1, 1)...)
+		n += 2
+	}
+	rest := uint32(samples)
+	entries := uint32(0)
+	var r numbers = 7
+	for last := 0; rest > 0; entries++ {
+		count := min(rest, uint32(1+r.below(2)))
+		last = (last + 1 + r.below(2)) % 3
+		layers = append(layers, u32(count, uint32(last+1))...)
+		rest -= count
+	}
+	return slices.Concat(
+		describe("rap ", 0), mkbox("sbgp", u32(0), []byte("rap "), u32(n), access),
+		describe("tele", 0, 0x80, 0), mkbox("sbgp", u32(1<<24), []byte("tele"), u32(5, entries), layers))
+}
+
+// subs writes what is said of the parts of pictures.
+func (f longFilm) subs(samples int) []byte {
+	if f.parts == 0 {
+		return nil
+	}
+	var entries []byte
+	for i := range samples {
+		n := f.parts
+		if n < 0 {
+			n = 1 + 2*(i%2) // two on average, of which the length of the table alone speaks
+		}
+		entries = append(append(entries, u32(1)...), 0, byte(n))
+		for range n {
+			entries = append(entries, 0, byte(1+i%20), byte(i), 0, 0, 0, 0, 0)
+		}
+	}
+	return mkbox("subs", u32(0, uint32(samples)), entries)
+}
+
+// lock writes the encryption information of a track: boxes of the stbl, and of
+// the trak.
+func (f longFilm) lock(t *longTrack) (stbl, trak []byte) {
+	if f.locked == unlocked {
+		return nil, nil
+	}
+	var info, sizes, places []byte
+	flags := uint32(2)
+	for i := range t.samples {
+		info = be.AppendUint64(info, uint64(i)<<8)
+		n := 0
+		if f.locked != lockedInSencOne {
+			n = 1 + (i*7919>>3)%3
+			info = append(info, 0, byte(n))
+			info = append(info, make([]byte, 6*n)...)
+			n = 2 + 6*n
+		}
+		sizes = append(sizes, byte(8+n))
+	}
+	saiz := mkbox("saiz", u32(0), []byte{0}, u32(uint32(t.samples)), sizes)
+	switch f.locked {
+	case lockedInSencOne:
+		return mkbox("senc", u32(0, uint32(t.samples)), info), nil
+	case lockedInMedia:
+		places = t.chunks
+	default:
+		places = t.chunks[:4]
+	}
+	stbl = append(mkbox("saio", u32(0, uint32(len(places)/4)), places), saiz...)
+	switch senc := mkbox("senc", u32(flags, uint32(t.samples)), info); f.locked {
+	case lockedInSenc:
+		return append(senc, stbl...), nil
+	case lockedInTrak:
+		return stbl, senc
+	}
+	return stbl, nil
+}
+
+// entry returns a sample entry, encrypted where the film is.
+func (f longFilm) entry(typ string, fields ...[]byte) []byte {
+	if f.locked == unlocked {
+		return mkbox(typ, fields...)
+	}
+	locked := map[string]string{"avc1": "encv", "mp4a": "enca"}[typ]
+	return mkbox(locked, append(fields, mkbox("sinf", mkbox("frma", []byte(typ)), mkbox("schm", u32(0), []byte("cenc"), u32(0x10000)),
+		mkbox("schi", mkbox("tenc", u32(0, 0x00000108), make([]byte, 16)))))...)
 }
 
 // place puts the moov behind the media.
@@ -227,6 +347,14 @@ func TestPartsLong(t *testing.T) {
 		"unsure":    {seconds: 300, varied: true, unsure: true},
 		"tiny":      {seconds: 281, tiny: true},
 		"compact":   {seconds: 150, compact: true, dense: true},
+		"groups":    {seconds: full(401, 251), grouped: true},
+		"parts":     {seconds: 60, parts: 1},
+		"any parts": {seconds: 60, parts: -1},
+		"senc":      {seconds: 200, locked: lockedInSenc},
+		"trak senc": {seconds: 200, locked: lockedInTrak},
+		"vectors":   {seconds: 60, locked: lockedInSencOne},
+		"in media":  {seconds: 200, locked: lockedInMedia},
+		"in one":    {seconds: 200, locked: lockedInOne},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source, _ := f.build()
@@ -234,7 +362,7 @@ func TestPartsLong(t *testing.T) {
 			if _, err := source.Content.ReadAt(data, 0); err != nil {
 				t.Fatal(err)
 			}
-			samePlans(t, data, full(4, 2))
+			samePlans(t, data, full(4, 3))
 		})
 	}
 }
@@ -252,6 +380,13 @@ func TestTenHours(t *testing.T) {
 		{"moov at the end", longFilm{moovLast: true}, budget.TripsMP4Tail, budget.TenHours},
 		{"each picture listed as a sync sample", longFilm{listed: true}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
 		{"offsets and dependencies of each picture, compact sizes", longFilm{dense: true, depends: true, compact: true}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
+		{"groups of samples", longFilm{grouped: true}, budget.TripsMP4Big + budget.TripsGroups, budget.TenHoursGroups},
+		{"parts of samples", longFilm{parts: 2}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
+		{"encrypted, in a senc", longFilm{locked: lockedInSenc}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
+		{"encrypted, in a senc of the trak", longFilm{locked: lockedInTrak}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
+		{"encrypted, vectors alone", longFilm{locked: lockedInSencOne}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
+		{"encrypted, information between the media", longFilm{locked: lockedInMedia}, budget.TripsMP4Big + budget.TripsApart, budget.TenHours},
+		{"encrypted, information before the media", longFilm{locked: lockedInOne}, budget.TripsMP4Big + budget.TripsApart, budget.TenHoursSums},
 		{"each picture of another duration", longFilm{varied: true}, budget.TripsMP4Big + budget.TripsVaried, budget.TenHoursVaried},
 	} {
 		seektest.Counted(t, tt.name, func(t *testing.T) {
@@ -298,7 +433,9 @@ func TestTenHours(t *testing.T) {
 }
 
 // tables reports whether the film has more long tables than most.
-func (f longFilm) tables() bool { return f.listed || f.dense || f.varied }
+func (f longFilm) tables() bool {
+	return f.listed || f.dense || f.varied || f.grouped || f.parts != 0 || f.locked != unlocked
+}
 
 // discard drops what is written.
 type discard struct{}

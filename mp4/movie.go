@@ -43,12 +43,13 @@ type track struct {
 	info      formats.Track
 
 	stblNode   *node         // the stbl in the file, where the moov was read in parts
+	sencNode   *node         // the senc of the trak, likewise
 	common     *sampleTables // those of the moov, where tables are others
 	defaults   fragmentDefaults
 	end        int64    // composition time at which the media ends, where its tables do not tell; 0: they do
 	companions []uint32 // tracks that belong to it: chapters and time codes
 
-	stbl, tkhd, mdhd, stsd box
+	stbl, tkhd, mdhd, stsd, senc box
 }
 
 // edit is one entry of an edit list: for duration (in the movie's timescale)
@@ -166,6 +167,8 @@ func (m *movie) readTrack(b box) (*track, error) {
 				err = t.readMedia(c)
 			case "udta":
 				name = readName(c)
+			case "senc":
+				t.senc = c
 			}
 		}
 		if err != nil {
@@ -180,6 +183,7 @@ func (m *movie) readTrack(b box) (*track, error) {
 	case t.tables == nil:
 		return nil, b.damaged(0, "no sample tables")
 	}
+	t.tables.addInline(t.senc)
 	t.info.Name = cmp.Or(name, t.info.Name)
 	t.describe(m)
 	return t, nil

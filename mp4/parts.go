@@ -51,7 +51,7 @@ type node struct {
 
 // tables are the boxes whose length grows with the number of samples, and that
 // can be read in slices.
-var sliced = []string{"stts", "ctts", "stss", "stsz", "stz2", "stsc", "stco", "co64", "sdtp"}
+var sliced = []string{"stts", "ctts", "stss", "stsz", "stz2", "stsc", "stco", "co64", "sdtp", "sbgp", "subs", "saiz", "saio", "senc"}
 
 // containers are the boxes on the way to the tables.
 var containers = []string{"moov", "trak", "mdia", "minf", "stbl"}
@@ -218,6 +218,9 @@ func (p *partial) read(d *demand, parent, c *node, path string, all bool, boxes 
 	case parent.typ == "stbl" && c.size > bigTable && slices.Contains(sliced, c.typ) && (c.typ != "stts" || c.size > bigTimes):
 		c.large = true
 		return nil
+	case parent.typ == "trak" && c.typ == "senc" && c.size > bigTable:
+		c.large = true
+		return nil
 	case c.size > min(maxLeaf, p.file.limits.Index):
 		return &formats.Error{
 			Container: Name, Element: path, Offset: c.off, Err: seek.ErrLimit,
@@ -280,6 +283,7 @@ func (p *partial) movie(d *demand, root *node) (*movie, error) {
 		if t.stblNode = n.find("mdia", "minf", "stbl"); t.stblNode == nil {
 			continue
 		}
+		t.sencNode = n.child("senc")
 		if err := t.endInParts(d); err != nil {
 			return nil, err
 		}
@@ -389,7 +393,7 @@ func (m *movie) withTables(root *node) *movie {
 		}
 		if stbl := n.find("mdia", "minf", "stbl"); stbl != nil {
 			t := *out.tracks[i]
-			t.stblNode = stbl
+			t.stblNode, t.sencNode = stbl, n.child("senc")
 			out.tracks[i] = &t
 		}
 		i++

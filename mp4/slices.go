@@ -38,14 +38,21 @@ func (t table) entries(d *demand, from, to int64, note string) ([]byte, bool) {
 }
 
 // partRuns returns the values of the samples [from, to) of n by a run-length
-// table: it adds up the entries from the nearer end, as far as it takes.
+// table.
 func (t *track) partRuns(d *demand, n *node, total, from, to int64) (runs []run, ok bool, err error) {
 	table, ok, err := n.tableOf(d, 8, 8)
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	if table.count == total { // an entry for each sample
-		data, ok := table.entries(d, from, to, n.typ)
+	return table.runs(d, n.typ, total, from, to, false)
+}
+
+// runs returns the values of the samples [from, to) of total: it adds up the
+// entries from the nearer end, or where that is asked for from the front, as far
+// as it takes.
+func (t table) runs(d *demand, note string, total, from, to int64, front bool) (runs []run, ok bool, err error) {
+	if t.count == total { // an entry for each sample
+		data, ok := t.entries(d, from, to, note)
 		if runs, single := singles(data); ok && single {
 			return runs, true, nil
 		}
@@ -53,20 +60,20 @@ func (t *track) partRuns(d *demand, n *node, total, from, to int64) (runs []run,
 			return nil, false, nil
 		}
 	}
-	back := total-from < to // fewer samples from the end on
-	var first int64         // sample of the first entry that was read
+	back := !front && total-from < to // fewer samples from the end on
+	var first int64                   // sample of the first entry that was read
 	var data []byte
-	for k := min(table.count, share(table.count, total, to, from, back)); ; k = min(table.count, 2*k+1) {
+	for k := min(t.count, share(t.count, total, to, from, back)); ; k = min(t.count, 2*k+1) {
 		at := int64(0)
 		if back {
-			at = table.count - k
+			at = t.count - k
 		}
-		if data, ok = table.entries(d, at, at+k, n.typ); !ok {
+		if data, ok = t.entries(d, at, at+k, note); !ok {
 			return nil, false, nil
 		}
 		sum := sumRuns(data)
 		switch {
-		case k == table.count:
+		case k == t.count:
 			if sum != total && back || sum > total {
 				return nil, false, errWhole
 			}
@@ -228,12 +235,13 @@ func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sample
 		return nil, 0, err
 	}
 	sizes.entriesWish(d, lo, hi)
+	t.auxWish(d, total, lo, hi)
 	places, placed, err := t.chunksInParts(d, total, lo, hi)
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case sized && sizes.table.count != total, t.tables.auxPlace != nil:
-		return nil, 0, errWhole // what is said of encryption counts from the first sample
+	case sized && sizes.table.count != total:
+		return nil, 0, errWhole
 	case !sized || !placed:
 		return nil, 0, nil
 	}
@@ -243,7 +251,10 @@ func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sample
 	s.sizes, s.sizeBits, s.oneSize = sizes.entriesOf(d, first, hi), max(8, sizes.bits), sizes.one
 	s.stsc, s.wide = places.stsc, places.offsets.stride == 8
 	s.chunks, _ = places.offsets.entries(d, places.chunk, places.chunk+places.chunks, "stco")
-	if err := t.sliceMore(d, s, first, hi, total); err != nil || len(d.missing) > 0 {
+	if err := t.sliceMore(d, s, first, hi, total); err != nil {
+		return nil, 0, err
+	}
+	if err := t.auxInParts(d, s, places.chunk, first, hi, total); err != nil || len(d.missing) > 0 {
 		return nil, 0, err
 	}
 	if err := s.markChunks(); err != nil {
@@ -274,14 +285,10 @@ func (t *track) sliceMore(d *demand, s *sampleTables, first, to, total int64) er
 		t.dependsOf(d, n, s, first, to, total)
 	}
 	s.extras = t.tables.extras.from(first)
-	for _, g := range t.tables.groups {
-		c := *g
-		if g.samples != nil {
-			c.samples = grouped(g.runsOf(first, to))
-		}
-		s.groups = append(s.groups, &c)
+	if err := t.partsInParts(d, s, first, to, total); err != nil {
+		return err
 	}
-	return nil
+	return t.groupsInParts(d, s, first, to, total)
 }
 
 // overlapping reports whether chunks that lie one behind the other overlap:

@@ -114,7 +114,7 @@ func (c *clip) writeTrak(w *builder, i int, wide bool, start int64) {
 			case "tkhd":
 				w.box("tkhd", func() { w.raw(cut.trackHeader(b, total(edits))) })
 				writeEdits(w, edits)
-			case "edts":
+			case "edts", "senc": // a senc is written with the sample tables
 			case "tref":
 				c.writeReferences(w, cut, b)
 			case "mdia":

@@ -30,6 +30,17 @@ const (
 	TripsListed    = 1       // the same for other tables with an entry for each picture, all told
 )
 
+// The same film with groups of samples in further tables, one of them without
+// runs; and encrypted, with information that lies apart from the moov. Where all
+// of that is in one place, the sizes before the interval are added up, of a byte
+// for each sample.
+const (
+	TripsGroups    = 2       // further round trips
+	TenHoursGroups = 5 << 20 // bytes
+	TripsApart     = 3       // further round trips
+	TenHoursSums   = 8 << 20 // bytes
+)
+
 // Fragmented MP4.
 const (
 	TripsFragments      = 3 // until the first media byte, with a sidx over the file or an mfra
