@@ -3,6 +3,7 @@ package ogg
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // packetTimes returns when each packet of a file's first stream presents, in
@@ -63,12 +65,12 @@ func TestDamagedPages(t *testing.T) {
 		{"ID3 in front", cat([]byte("ID3\x04\x00\x00\x00\x00\x00\x7f"), make([]byte, 127), data), 0, 2, -1, 0},
 		{"garbage between pages", cat(data[:p.off], junk, data[p.off:]), 21.3, 25, p.off, 0},
 		{"padding between pages", cat(data[:p.off], make([]byte, 999), data[p.off:]), 21.3, 25, p.off, 0},
-		{"a page is missing", cat(data[:p.off], data[p.end():]), 21.3, 25, -1, 50},
+		{"a page is missing", cat(data[:p.off], data[p.end():]), 21.3, 25, p.off, 50},
 		{"a page with a bad checksum", flipped, 21.3, 25, p.off, 50},
 		{"lost sync", cat(data[:p.off+50], data[p.off+90:]), 21.3, 25, p.off, 50},
 		{"lost sync at the end of the interval", cat(data[:p.off+50], data[p.off+90:]), 15, 20.5, p.off, 50},
-		{"a page twice", cat(data[:p.end()], raw(p), data[p.end():]), 21.3, 25, -1, 0},
-		{"two pages in the wrong order", cat(data[:p.off], raw(next), raw(p), data[next.end():]), 21.3, 25, -1, 100},
+		{"a page twice", cat(data[:p.end()], raw(p), data[p.end():]), 21.3, 25, p.end(), 0},
+		{"two pages in the wrong order", cat(data[:p.off], raw(next), raw(p), data[next.end():]), 21.3, 25, p.off + next.size(), 100},
 		{"a page of another stream", cat(data[:p.off], stray, data[p.off:]), 21.3, 25, -1, 0},
 		{"data behind the end", cat(data, raw(p)), 55, 59.98, -1, 0},
 		{"bytes between links", cat(data, junk, second), 58, 63, int64(len(data)), 0},
@@ -90,7 +92,13 @@ func TestDamagedPages(t *testing.T) {
 				t.Errorf("presented from %s on, want %g", plan.Presented.Start, tt.a)
 			}
 			seen := 0
-			for q, at := range packetTimes(t, o.clip(t, part(tt.a, tt.b))) {
+			r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+			defer r.Close()
+			clip, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for q, at := range packetTimes(t, clip) {
 				want, known := all[q]
 				if !known {
 					t.Errorf("a packet at %d that is none of the original", at)
@@ -104,11 +112,35 @@ func TestDamagedPages(t *testing.T) {
 			if least := int((tt.b-tt.a)*50) - tt.most; seen < least {
 				t.Errorf("%d packets of the interval, want at least %d", seen, least)
 			}
-			text := warningsOf(plan.Warnings) + warningsOf(o.Info().Warnings)
+			text := warningsOf(plan.Warnings) + warningsOf(o.Info().Warnings) + fmt.Sprintln(r.Damage())
 			if tt.at >= 0 && !strings.Contains(text, fmt.Sprintf("at byte %d:", tt.at)) {
 				t.Errorf("no warning names byte %d: %q", tt.at, text)
 			}
 		})
+	}
+}
+
+// The pages that are laid anew at the ends of a clip are each there once, in their
+// order.
+func TestDamagedOrder(t *testing.T) {
+	data := steady(30, 1, 8000)
+	all := scanPages(data, 0, true).pages
+	var bad []byte
+	for _, i := range []int{0, 1, 2, 3, 4, 4, 6, 5, 7, 8, 3, 9, 12, 13} {
+		bad = append(bad, data[all[i].off:all[i].end()]...)
+	}
+	o := over(t, seektest.New(bad), formats.Env{})
+	l := o.Media.(*media).links().last()
+	r, err := l.readRegion(t.Context(), o.window, l.data, int64(len(bad)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []uint32
+	for _, p := range r.pages {
+		got = append(got, p.seq)
+	}
+	if want := []uint32{2, 3, 4, 6, 7, 8, 9, 12, 13}; !slices.Equal(got, want) || len(r.damage) != 5 {
+		t.Errorf("pages %d, want %d; damage %v", got, want, r.damage)
 	}
 }
 

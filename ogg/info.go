@@ -84,7 +84,15 @@ func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
 
 // warning states damage and where it is.
 func (d damage) warning() fragment.Warning {
-	return fragment.Warning{Reason: fmt.Sprintf("at byte %d: %d bytes passed over: %s", d.off, d.end-d.off, d.reason)}
+	return fragment.Warning{Reason: fmt.Sprintf("at byte %d: %s", d.off, d.passedOver())}
+}
+
+// passedOver states damage but for where it is.
+func (d damage) passedOver() string {
+	if d.end == d.off {
+		return d.reason
+	}
+	return fmt.Sprintf("%d bytes passed over: %s", d.end-d.off, d.reason)
 }
 
 // mediaType is the type of a file with the link's streams (RFC 5334).

@@ -93,7 +93,8 @@ func parsePage(b []byte, off int64) (page, parsed) {
 	return p, parsedPage
 }
 
-// damage is a stretch of bytes that are no valid page.
+// damage is a stretch of bytes that are no valid page, or where there is nothing,
+// the place where something is missing.
 type damage struct {
 	off, end int64
 	reason   string

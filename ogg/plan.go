@@ -125,20 +125,34 @@ func (r *region) pageEnd(off int64) int64 {
 	return 0
 }
 
+// firstNumber returns the number of a stream's first page in the region from off
+// on, -1 where there is none.
+func (r *region) firstNumber(s *stream, off int64) int64 {
+	if r != nil {
+		for i := range r.pages {
+			if p := &r.pages[i]; p.serial == s.serial && p.off >= off {
+				return int64(p.seq)
+			}
+		}
+	}
+	return -1
+}
+
 // middle is the part between the pages that are laid anew.
 func (c *cutting) middle(resource *seek.Info, streams []*laid, from, to int64) seek.Part {
 	change := Renumber{Drop: len(c.l.others) > 0 || len(c.streams) < len(c.l.streams) || c.l.skeleton != nil && !c.l.skeleton.ended}
 	for _, s := range streams {
 		if s.empty {
+			change.Drop = change.Drop || !s.s.text()
 			continue
 		}
-		if s.s.text() {
-			// Where the number is not known, those of the original stay.
-			if last, ok := s.numberBefore(from - 1); ok {
-				s.shift.Pages = s.w.seq - (last + 1)
-			}
-		} else {
-			s.shift.Pages = s.w.seq - (s.seen + 1)
+		s.shift.Before, s.shift.After = -1, c.tail.firstNumber(s.s, to)
+		last, known := s.seen, true
+		if s.s.text() { // where the number is not known, those of the original stay
+			last, known = s.numberBefore(from - 1)
+		}
+		if known {
+			s.shift.Pages, s.shift.Before = s.w.seq-(last+1), int64(last)
 		}
 		change.Streams = append(change.Streams, s.shift)
 	}

@@ -1,7 +1,9 @@
 package ogg
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/mediafrag/mediafrag/fragment"
@@ -116,6 +118,7 @@ func (l *link) readRegion(ctx context.Context, w *seek.Window, from, to int64) (
 		return r, nil
 	}
 	pages := pageReader{w: w, at: from, to: to, chunk: to - from, purpose: seek.Media, note: "edge"}
+	var order order
 	for {
 		next, err := pages.next(ctx)
 		if err != nil {
@@ -124,9 +127,20 @@ func (l *link) readRegion(ctx context.Context, w *seek.Window, from, to int64) (
 		if len(next) == 0 {
 			break
 		}
-		r.pages = append(r.pages, next...)
+		for _, p := range next {
+			missing, late := order.next(&p)
+			switch {
+			case late:
+				r.damage = append(r.damage, damage{p.off, p.end(), lateReason(&p)})
+				continue
+			case missing > 0:
+				r.damage = append(r.damage, damage{p.off, p.off, missingReason(p.serial, missing)})
+			}
+			r.pages = append(r.pages, p)
+		}
 	}
-	r.damage = pages.damage
+	r.damage = append(r.damage, pages.damage...)
+	slices.SortStableFunc(r.damage, func(a, b damage) int { return cmp.Compare(a.off, b.off) })
 	return r, nil
 }
 

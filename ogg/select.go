@@ -108,7 +108,7 @@ func (c *cutting) carries() bool {
 func (l *link) wholly(resource *seek.Info) *clip {
 	r := seek.Range{Offset: l.off, Length: l.end - l.off}
 	all := fragment.Between(l.begin, l.finish)
-	return &clip{parts: []seek.Part{seek.Bytes(resource, r, "whole link")}, size: r.Length, needed: r.Length, presented: all, covered: all}
+	return &clip{parts: []seek.Part{watched(resource, r, "whole link")}, size: r.Length, needed: r.Length, presented: all, covered: all}
 }
 
 // join adds what a link gives to a plan; shift is from the link's own clock to

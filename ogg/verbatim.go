@@ -28,7 +28,7 @@ func (c *cutting) verbatim(resource *seek.Info) *clip {
 	}
 	out.parts = append(out.parts, seek.Bytes(resource, header, "header pages"))
 	if from >= 0 && to > from {
-		out.parts = append(out.parts, seek.Bytes(resource, seek.Range{Offset: from, Length: to - from}, "pages"))
+		out.parts = append(out.parts, watched(resource, seek.Range{Offset: from, Length: to - from}, "pages"))
 		out.needed = to - from
 	}
 	out.needed += header.Length
@@ -39,6 +39,13 @@ func (c *cutting) verbatim(resource *seek.Info) *clip {
 	}
 	out.presented = out.covered
 	return out
+}
+
+// watched is a part of pages as they are; damage in them is reported.
+func watched(resource *seek.Info, r seek.Range, note string) seek.Part {
+	p := seek.Bytes(resource, r, note)
+	p.Rewrite = Renumber{}
+	return p
 }
 
 // wholePages returns what the packets of all pages in [from, to) span that were

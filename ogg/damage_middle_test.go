@@ -1,0 +1,173 @@
+package ogg_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/formats/formatstest"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/ogg"
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// rawPages cuts an undamaged file into its pages.
+func rawPages(data []byte) (pages [][]byte) {
+	for len(data) > 0 {
+		n := 27 + int(data[26])
+		for _, l := range data[27:n] {
+			n += int(l)
+		}
+		pages, data = append(pages, data[:n]), data[n:]
+	}
+	return pages
+}
+
+// damagedMiddle are ways in which the middle of a file may be damaged, before page
+// n of those that it has.
+var damagedMiddle = []struct {
+	name string
+	make func(pages [][]byte, n int) [][]byte
+	at   int  // a warning names the beginning of page n+at
+	lost int  // pages
+	hole bool // decoders notice one
+	more bool // in a full run only
+}{
+	{"garbage", func(p [][]byte, n int) [][]byte { return slices.Insert(p, n, bytes.Repeat([]byte("Ogg?OggS"), 125)) }, 0, 0, false, false},
+	{"much garbage", func(p [][]byte, n int) [][]byte { return slices.Insert(p, n, bytes.Repeat([]byte("junk"), 50_000)) }, 0, 0, true, true},
+	{"much padding", func(p [][]byte, n int) [][]byte { return slices.Insert(p, n, make([]byte, 200_003)) }, 0, 0, true, false},
+	{"zeroed page", func(p [][]byte, n int) [][]byte { p[n] = make([]byte, len(p[n])); return p }, 0, 1, true, true},
+	{"bad checksum", func(p [][]byte, n int) [][]byte { p[n] = bytes.Clone(p[n]); p[n][300] ^= 1; return p }, 0, 1, true, false},
+	{"lost sync", func(p [][]byte, n int) [][]byte { p[n] = p[n][40:]; return p }, 0, 1, true, true},
+	{"missing page", func(p [][]byte, n int) [][]byte { return slices.Delete(p, n, n+1) }, 0, 1, true, false},
+	{"page twice", func(p [][]byte, n int) [][]byte { return slices.Insert(p, n, p[n]) }, 1, 0, false, false},
+	{"pages swapped", func(p [][]byte, n int) [][]byte { p[n], p[n+1] = p[n+1], p[n]; return p }, 1, 1, true, false},
+	{"stray page", func(p [][]byte, n int) [][]byte { return slices.Insert(p, n, celtPage(99, 3)) }, 0, 0, false, true},
+}
+
+// celtPage is a page with a packet of a few bytes that a checksum fits.
+func celtPage(serial, seq uint32) []byte {
+	p := append([]byte("OggS\x00\x00"), make([]byte, 20)...)
+	binary.LittleEndian.PutUint64(p[6:], 1)
+	binary.LittleEndian.PutUint32(p[14:], serial)
+	binary.LittleEndian.PutUint32(p[18:], seq)
+	p = append(p, 1, 3, 'a', 'b', 'c')
+	var sum uint32
+	for _, b := range p {
+		sum ^= uint32(b) << 24
+		for range 8 {
+			if sum>>31 == 1 {
+				sum = sum<<1 ^ 0x04c11db7
+			} else {
+				sum <<= 1
+			}
+		}
+	}
+	binary.LittleEndian.PutUint32(p[22:], sum)
+	return p
+}
+
+// TestDamagedMiddle: damage between the ends of a clip, which planning does not
+// see, is passed over while the clip is read and reported with its offset, what is
+// left plays at its times, and the clip is the same however it is read.
+func TestDamagedMiddle(t *testing.T) {
+	tools.Need(t, "opusdec", "oggz-validate", "ffmpeg")
+	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == "opus-music" })]
+	good := rawPages(mustRead(t, m.path(t)))
+	n := 2 + 7 // two of headers, and a page a second
+	var off int
+	for _, p := range good[:n] {
+		off += len(p)
+	}
+	_, clean := mustOpen(t, m.path(t)).cut(t, between(2, 12))
+	for _, tt := range damagedMiddle {
+		if tt.more && !tools.Full() {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			pages := tt.make(slices.Clone(good), n)
+			data, at := bytes.Join(pages, nil), off
+			for i := range tt.at {
+				at += len(pages[n+i])
+			}
+			o := mustOpenBytes(t, data)
+			plan, clip := o.cut(t, between(2, 12))
+			if plan.Size < 0 {
+				t.Errorf("a clip of unknown size")
+			}
+			for _, s := range []formats.Selection{between(2, 12), {Interval: between(2, 12).Interval, Form: formats.Verbatim}} {
+				if tt.name == "stray page" && s.Form == formats.Verbatim {
+					continue // nothing tells that the stream is not the file's
+				}
+				if text := o.damage(t, s); !strings.Contains(text, fmt.Sprintf("at byte %d:", at)) {
+					t.Errorf("%s: nothing names byte %d: %q", s.Form, at, text)
+				}
+			}
+			validate(t, clip)
+			want, got := decodeOpus(t, clean), decodeOpus(t, clip)
+			gone := tt.lost * 48000
+			if tt.hole {
+				gone += 3840 // which opusdec leaves out behind a hole
+			}
+			if lost := (len(want) - len(got)) / 4; lost != gone || gone == 0 && !bytes.Equal(got, want) {
+				t.Errorf("opusdec: %d samples are missing, want %d; equal: %v", lost, gone, bytes.Equal(got, want))
+			}
+			if d := oracle.Decode(t, clip); d.Errors != "" || len(d.Audio[0].Samples) < (10-tt.lost)*48000 {
+				t.Errorf("ffmpeg: %d samples, %s", len(d.Audio[0].Samples), d.Errors)
+			}
+			if !tools.Full() && tt.name != "much padding" && tt.name != "page twice" {
+				return
+			}
+			formatstest.Run(t, formatstest.Case{Format: ogg.Format{}, Source: seektest.New(data), Selections: []formats.Selection{between(2, 12)}})
+		})
+	}
+}
+
+// damage reads the clip of a selection and returns what was reported meanwhile.
+func (o *opened) damage(t testing.TB, s formats.Selection) string {
+	t.Helper()
+	plan, err := o.Plan(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+	defer r.Close()
+	if _, err := r.WriteTo(new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(r.Damage(), plan.Warnings)
+}
+
+func decodeOpus(t testing.TB, path string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "pcm")
+	oracle.Run(t, "opusdec", "--quiet", "--force-wav", path, out)
+	return mustRead(t, out)
+}
+
+// TestDamagedMiddleOfOneTrack: where other streams are left out, so is damage.
+func TestDamagedMiddleOfOneTrack(t *testing.T) {
+	tools.Need(t, "ffmpeg", "oggz-validate")
+	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == "theora-vorbis" })]
+	pages := rawPages(mustRead(t, m.path(t)))
+	n := len(pages) / 2
+	off := len(bytes.Join(pages[:n], nil))
+	o := mustOpenBytes(t, bytes.Join(slices.Insert(pages, n, bytes.Repeat([]byte("junk"), 20_000)), nil))
+	s := between(1, 12)
+	s.Tracks = []string{"2"}
+	if text := o.damage(t, s); !strings.Contains(text, fmt.Sprintf("at byte %d: 80000 bytes", off)) {
+		t.Errorf("nothing names byte %d: %q", off, text)
+	}
+	_, clip := o.cut(t, s)
+	_, clean := mustOpen(t, m.path(t)).cut(t, s)
+	if !bytes.Equal(mustRead(t, clip), mustRead(t, clean)) {
+		t.Error("the clip is not that of the undamaged file")
+	}
+}
