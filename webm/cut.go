@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"slices"
+
+	"github.com/mediafrag/mediafrag/formats"
 )
 
 // soundCut is what happens to a sound track at both ends.
@@ -25,6 +27,7 @@ type soundCut struct {
 	tick    int64 // and its time in the file
 	until   int64 // where the last ends, 0: not known
 	room    int64 // ns: how far its blocks may move within their clusters
+	edition bool  // an ordered edition says what is presented
 }
 
 // cut decides what of each track the clip holds.
@@ -43,7 +46,7 @@ func (p *planner) cut() error {
 		if err != nil {
 			return err
 		}
-		c := &soundCut{t: t, delay: t.codecDelay, exact: true, finish: -1, offset: maxOffset, room: p.room()}
+		c := &soundCut{t: t, delay: t.codecDelay, exact: true, finish: -1, offset: maxOffset, room: p.room(), edition: p.sel.Layout == formats.Exact}
 		if t.sound.cut == cutPreSkip {
 			c.preSkip = int64(t.private[10]) | int64(t.private[11])<<8
 		}
@@ -192,6 +195,13 @@ func (c *soundCut) cutHead(p *planner, pieces []piece) {
 		}
 	}
 	c.begin, c.offset, c.tick = pieces[s].at, pieces[s].b.offset, pieces[s].b.ts
+	switch {
+	case want < c.begin: // all of it
+	case c.t.sound.cut == cutBytes:
+		c.begin = want
+	case c.t.sound.silentFirst && s < j:
+		c.begin = pieces[s+1].at
+	}
 	c.from = max(c.from, c.offset)
 	for i := s; i < len(pieces) && pieces[i].b.offset < c.from; i++ {
 		c.head = append(c.head, c.headFrame(pieces[i], want, i == s))
@@ -229,7 +239,12 @@ func (c *soundCut) headFrame(q piece, want int64, first bool) frame {
 	early := min(want-q.at, q.long)
 	switch {
 	case early <= halfSample:
-	case c.t.sound.cut == cutPadding && !(first && c.t.sound.silentFirst):
+	case c.t.sound.cut == cutPadding && (first && c.t.sound.silentFirst || c.edition):
+		// Of an ordered edition it is not needed: mpv alone reads that, and takes
+		// a negative number for a very large one, so that seconds of sound are lost.
+	case c.t.sound.cut == cutPadding && early == q.long:
+		f.discard = early // all of it, which all that know DiscardPadding understand
+	case c.t.sound.cut == cutPadding:
 		f.discard = -early
 	case c.t.sound.cut == cutBytes:
 		n := nsToSamples(early, c.t.sound.rate)
@@ -241,29 +256,49 @@ func (c *soundCut) headFrame(q piece, want int64, first bool) frame {
 }
 
 // setShifts finds how many ticks each track's times move.
+//
+// What is decoded before the clip's time 0, where its keyframe is, cannot have
+// negative times: browsers refuse blocks that are earlier than 0, or move them
+// there. Moved later by CodecDelay they come out right: ffmpeg 5.1, mkvmerge 74,
+// mpv 0.35 and Chromium 156 take the delay off the times of any codec, and show
+// the keyframe at 0 with the sound in step (Chromium within 15 ms). When pictures
+// were moved instead, Chromium played the sound early by all that led in, for it
+// counts from the first sample that DiscardPadding leaves. GStreamer 1.22, which
+// knows the delay of Opus alone, is late by it: so no more leads in than a codec
+// needs. DiscardPadding says beside it what is not heard, as ffmpeg asks.
 func (p *planner) setShifts() {
 	zero := p.zero
-	if p.sel.Timeline == "original" {
+	if p.sel.Timeline == formats.Original {
 		zero = 0
 	}
-	ticks := func(ns int64) int64 { return int64(math.Round(float64(ns) / float64(p.m.info.scale))) }
 	for _, c := range p.sounds {
-		// What is decoded before zero needs room, unless CodecDelay gives it.
-		p.lead = max(p.lead, zero-c.begin-c.delay)
+		switch early := zero - c.begin - c.delay; {
+		case early <= halfSample:
+		case early <= c.room:
+			c.delay += early
+		default: // all else moves
+			p.lead = max(p.lead, early)
+		}
 	}
-	p.lead = -ticks(-p.lead) * p.m.info.scale
+	p.lead = -p.ticks(-p.lead) * p.m.info.scale
 	for _, c := range p.sounds {
-		c.shift = ticks(p.lead - zero + c.delay - c.t.codecDelay)
+		c.shift = p.base() + p.ticks(c.delay) - p.ticks(c.t.codecDelay)
 		if c.tick+c.shift == -1 { // rounded down twice
 			c.shift = -c.tick
 		}
 		for _, frames := range [][]frame{c.head, c.tail} {
 			for i := range frames {
-				frames[i].ts = ticks(frames[i].ns - zero + p.lead + c.delay)
+				// The first of Vorbis gives no sound, and is as early as the next.
+				frames[i].ts = max(0, p.ticks(frames[i].ns-zero+p.lead)+p.ticks(c.delay))
 			}
 		}
 		slices.SortStableFunc(c.head, func(a, b frame) int { return int(max(-1, min(1, a.ts-b.ts))) })
 	}
+}
+
+// ticks are the ticks nearest to a time.
+func (p *planner) ticks(ns int64) int64 {
+	return int64(math.Round(float64(ns) / float64(p.m.info.scale)))
 }
 
 // shift is how many ticks the times of a track move.
@@ -279,10 +314,10 @@ func (p *planner) shift(number uint64) int64 {
 // base is how many ticks the times of pictures and subtitles move.
 func (p *planner) base() int64 {
 	zero := p.zero
-	if p.sel.Timeline == "original" {
+	if p.sel.Timeline == formats.Original {
 		zero = 0
 	}
-	return int64(math.Round(float64(p.lead-zero) / float64(p.m.info.scale)))
+	return p.ticks(p.lead - zero)
 }
 
 var opusMagic = []byte("OpusHead")

@@ -16,6 +16,6 @@
 // Sound begins exactly with the keyframe, in files of sound alone exactly with
 // the interval, and ends exactly with the interval where the codec allows it:
 // Opus by pre-skip and CodecDelay, others by DiscardPadding, PCM by cutting its
-// frames. Where sound other than Opus must be decoded before, the clip's
-// pictures begin so much later on the clip's clock, and nothing presents before.
+// frames. Sound that must be decoded before that is in the clip too: CodecDelay
+// puts it before the clip's time 0, where the keyframe is.
 package webm

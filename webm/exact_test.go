@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -12,33 +13,63 @@ import (
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
-// TestExact plays an ordered edition with mpv, which presents the interval and
+// TestExact plays ordered editions with mpv, which presents the interval and
 // nothing before it.
 func TestExact(t *testing.T) {
 	tools.Need(t, "ffmpeg", "mkvmerge", "mkvinfo", "mpv")
-	for _, m := range files {
-		if m.name != "h264-pcm" {
-			continue
-		}
-		path := m.path(t)
+	for _, name := range []string{"h264-pcm", "h264-ntsc-mp3", "h265-flac"} {
+		path := madeNamed(t, name).path(t)
 		o := mustOpen(t, mustRead(t, path))
 		sel := seconds(5.25, 7.75)
 		sel.Layout = formats.Exact
 		plan, data := o.Clip(t, sel)
 		if !plan.Presented.Start.Equal(plan.Requested.Start) || !plan.Presented.End.Equal(plan.Requested.End) {
-			t.Errorf("presented %v, want %v", plan.Presented, plan.Requested)
+			t.Errorf("%s: presented %v, want %v", name, plan.Presented, plan.Requested)
 		}
-		clip, wav := filepath.Join(t.TempDir(), "clip.mkv"), filepath.Join(t.TempDir(), "out.wav")
+		clip := filepath.Join(t.TempDir(), "clip.mkv")
 		if err := os.WriteFile(clip, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		accepted(t, path, clip)
-		oracle.Run(t, "mpv", "--no-config", "--really-quiet", "--vo=null", "--ao=pcm", "--ao-pcm-file="+wav, "--untimed", clip)
-		heard := mustRead(t, wav)
-		format := binary.LittleEndian.Uint16(heard[22:]) // channels
-		samples := float64(len(heard)-44) / float64(format) / float64(binary.LittleEndian.Uint16(heard[34:])/8)
-		if want := 2.5 * 48000; math.Abs(samples-want) > 48000/20 {
-			t.Errorf("mpv plays %v samples, want %v", samples, want)
+		if got := heard(t, clip); math.Abs(got-2.5) > 0.05 {
+			t.Errorf("%s: mpv plays %v s of sound, want 2.5", name, got)
 		}
 	}
+}
+
+// TestLeadInHeard plays a clip whose sound is decoded from before its beginning
+// on with mpv, which takes a negative DiscardPadding for a very large one: it must
+// not stand on whole frames.
+func TestLeadInHeard(t *testing.T) {
+	tools.Need(t, "ffmpeg", "mpv")
+	o := mustOpen(t, mustRead(t, madeNamed(t, "h264-aac").path(t)))
+	plan, data := o.Clip(t, seconds(5.013, 7.5))
+	clip := filepath.Join(t.TempDir(), "clip.mkv")
+	if err := os.WriteFile(clip, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	length, _ := plan.Presented.Length()
+	if got, want := heard(t, clip), length.Seconds(); math.Abs(got-want) > 0.05 {
+		t.Errorf("mpv plays %v s of sound, want %v", got, want)
+	}
+}
+
+// heard returns how many seconds of sound mpv plays of a file.
+func heard(t *testing.T, path string) float64 {
+	t.Helper()
+	wav := filepath.Join(t.TempDir(), "out.wav")
+	oracle.Run(t, "mpv", "--no-config", "--really-quiet", "--vo=null", "--ao=pcm", "--ao-pcm-file="+wav, "--untimed", path)
+	b := mustRead(t, wav)
+	channels, rate, depth := binary.LittleEndian.Uint16(b[22:]), binary.LittleEndian.Uint32(b[24:]), binary.LittleEndian.Uint16(b[34:])
+	return float64(len(b)-44) / float64(channels) / float64(depth/8) / float64(rate)
+}
+
+// madeNamed is one of the files that are made.
+func madeNamed(t *testing.T, name string) made {
+	t.Helper()
+	i := slices.IndexFunc(files, func(m made) bool { return m.name == name })
+	if i < 0 {
+		t.Fatalf("no file %s is made", name)
+	}
+	return files[i]
 }

@@ -109,6 +109,11 @@ func (m made) compare(t *testing.T, path string, i interval) {
 			t.Errorf("video %d: %v, want %d to lead in", n, r, lead)
 		}
 	}
+	if len(got.Video) > 0 {
+		if first := got.Video[0][0].Time; math.Abs(first) > 1e-6 && math.Abs(shown-between(original.Video[0], shown)) < 1e-6 {
+			t.Errorf("the clip's keyframe is at %v s, want 0", first)
+		}
+	}
 	for n, want := range original.Audio {
 		if float64(want.First) >= b*float64(want.Rate) {
 			continue

@@ -64,7 +64,7 @@ func (t *track) soundOf() sound {
 	case id == "A_VORBIS":
 		if v, ok := parseVorbis(t.private); ok {
 			s = sound{cut: cutPadding, rate: v.rate, length: v.length, grid: v.grid(), silentFirst: true}
-			s.warmUp = 2 * int64(v.long) * 1e9 / v.rate
+			s.warmUp = int64(v.long) * 1e9 / v.rate // half of it is the packet before
 			s.ideal = s.warmUp
 		}
 	case id == "A_AAC" || strings.HasPrefix(id, "A_AAC/"):
