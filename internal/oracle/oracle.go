@@ -7,8 +7,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,112 +65,173 @@ func FFmpeg(t testing.TB, args ...string) []byte {
 	return Run(t, "ffmpeg", append([]string{"-nostdin", "-v", "error", "-y", "-threads", "1"}, args...)...)
 }
 
+// Decode decodes all pictures and sounds of a file.
+func Decode(t testing.TB, path string) *Decoded {
+	t.Helper()
+	tools.Need(t, "ffmpeg", "ffprobe")
+	d, err := decode(t, path, "0:V?", "0:a?")
+	if err == nil {
+		return d
+	}
+	all := &Decoded{} // a stream that cannot be decoded ends the others: each by itself
+	for _, s := range streams(t, path) {
+		d, _ := decode(t, path, fmt.Sprintf("0:%d", s.Index))
+		all.Errors += d.Errors
+		if s.CodecType == "video" {
+			all.Video = append(all.Video, append(d.Video, nil)[0])
+		} else {
+			all.Audio = append(all.Audio, append(d.Audio, Sound{Channels: s.Channels})[0])
+		}
+	}
+	return all
+}
+
 // stream is what ffprobe says of a stream.
 type stream struct {
 	Index       int
 	CodecType   string `json:"codec_type"`
-	SampleRate  string `json:"sample_rate"`
 	Channels    int
 	Disposition struct {
 		AttachedPic int `json:"attached_pic"`
 	}
 }
 
+// streams returns a file's pictures and sounds, cover pictures left out.
 func streams(t testing.TB, path string) []stream {
 	t.Helper()
 	var doc struct{ Streams []stream }
 	if err := json.Unmarshal(Run(t, "ffprobe", "-v", "error", "-show_streams", "-of", "json", path), &doc); err != nil {
 		t.Fatalf("ffprobe %s: %v", path, err)
 	}
-	return doc.Streams
+	return slices.DeleteFunc(doc.Streams, func(s stream) bool {
+		return s.Disposition.AttachedPic != 0 || s.CodecType != "video" && (s.CodecType != "audio" || s.Channels == 0)
+	})
 }
 
-// Decode decodes all pictures and sounds of a file.
-func Decode(t testing.TB, path string) *Decoded {
+// decode decodes streams of a file in one go, since a program costs more to
+// start than a clip to decode: the times and hashes of all frames come as text,
+// and the samples in an AVI file, which also says of whose sound they are. A
+// moment of silence stands first in both, so that neither is without a stream.
+func decode(t testing.TB, path string, streams ...string) (*Decoded, error) {
 	t.Helper()
-	tools.Need(t, "ffmpeg", "ffprobe")
-	d := &Decoded{}
-	for _, s := range streams(t, path) {
-		switch {
-		case s.Disposition.AttachedPic != 0:
-		case s.CodecType == "video":
-			d.Video = append(d.Video, d.pictures(t, path, s))
-		case s.CodecType == "audio" && s.Channels > 0:
-			d.Audio = append(d.Audio, d.sound(t, path, s))
+	hashes := filepath.Join(t.TempDir(), "hashes")
+	var maps []string
+	for _, s := range streams {
+		maps = append(maps, "-map", s)
+	}
+	args := []string{"-nostdin", "-v", "error", "-threads", "1", "-copyts", "-i", path, "-f", "lavfi", "-t", "0.01", "-i", "anullsrc=r=8000:cl=mono"}
+	args = append(append(args, "-map", "1"), maps...)
+	args = append(args, "-fps_mode", "passthrough", "-enc_time_base:v", "-1", "-c:a", "pcm_f32le", "-f", "framehash", "-hash", "md5", hashes)
+	args = append(append(args, "-map", "1"), maps...)
+	args = append(args, "-vn", "-sn", "-dn", "-c:a", "pcm_f32le", "-f", "avi", "-")
+	out, complaints, err := run("ffmpeg", args...)
+	d := &Decoded{Errors: complaints}
+	text, _ := os.ReadFile(hashes)
+	sounds := aviSounds(out)
+	for _, s := range frames(string(text)) {
+		if !s.sound {
+			d.Video = append(d.Video, s.pictures())
+		} else if len(sounds) > 0 {
+			d.Audio = append(d.Audio, s.samples(sounds[0]))
+			sounds = sounds[1:]
 		}
 	}
-	return d
+	d.Audio = d.Audio[min(1, len(d.Audio)):]
+	return d, err
 }
 
-// hashes decodes one stream and returns a line for each frame.
-func (d *Decoded) hashes(path string, s stream, codec ...string) (lines [][]string, tb float64) {
-	args := append([]string{"-nostdin", "-v", "error", "-threads", "1", "-copyts", "-i", path,
-		"-map", "0:" + strconv.Itoa(s.Index)}, codec...)
-	out, complaints, _ := run("ffmpeg", append(args, "-f", "framehash", "-hash", "md5", "-")...)
-	d.Errors += complaints
-	tb = 1
-	for line := range strings.Lines(string(out)) {
+// hashed is a stream as ffmpeg's framehash lists it.
+type hashed struct {
+	sound bool
+	tb    float64    // seconds of a tick
+	lines [][]string // of each frame: stream, dts, pts, duration, size, hash
+}
+
+func frames(text string) (out []hashed) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "#tb 0: "); ok {
+		if rest, ok := strings.CutPrefix(line, "#tb "); ok {
+			_, rest, _ = strings.Cut(rest, ": ")
 			num, den, _ := strings.Cut(rest, "/")
 			n, _ := strconv.ParseFloat(num, 64)
 			m, _ := strconv.ParseFloat(den, 64)
-			tb = n / m
-		}
-		if line != "" && line[0] != '#' {
+			out = append(out, hashed{tb: n / m})
+		} else if strings.HasPrefix(line, "#media_type ") {
+			out[len(out)-1].sound = strings.HasSuffix(line, "audio")
+		} else if line != "" && line[0] != '#' {
 			fields := strings.Split(line, ",")
 			for i := range fields {
 				fields[i] = strings.TrimSpace(fields[i])
 			}
-			lines = append(lines, fields)
+			n, _ := strconv.Atoi(fields[0])
+			out[n].lines = append(out[n].lines, fields)
 		}
-	}
-	return lines, tb
-}
-
-func (d *Decoded) pictures(t testing.TB, path string, s stream) []Picture {
-	t.Helper()
-	var out []Picture
-	lines, tb := d.hashes(path, s, "-fps_mode", "passthrough", "-enc_time_base", "-1")
-	for _, f := range lines {
-		pts, _ := strconv.ParseInt(f[2], 10, 64)
-		out = append(out, Picture{Time: float64(pts) * tb, Hash: f[len(f)-1]})
 	}
 	return out
 }
 
-func (d *Decoded) sound(t testing.TB, path string, s stream) Sound {
-	t.Helper()
-	rate, _ := strconv.Atoi(s.SampleRate)
-	out := Sound{Rate: rate, Channels: s.Channels}
-	lines, tb := d.hashes(path, s, "-c:a", "pcm_f32le")
-	raw, _, _ := run("ffmpeg", "-nostdin", "-v", "error", "-threads", "1", "-copyts", "-i", path,
-		"-map", "0:"+strconv.Itoa(s.Index), "-f", "f32le", "-")
+func (s hashed) pictures() (out []Picture) {
+	for _, f := range s.lines {
+		pts, _ := strconv.ParseInt(f[2], 10, 64)
+		out = append(out, Picture{Time: float64(pts) * s.tb, Hash: f[len(f)-1]})
+	}
+	return out
+}
+
+// samples gives the sound of an AVI file's stream the times of its frames.
+func (s hashed) samples(a aviSound) Sound {
+	out := Sound{Rate: a.rate, Channels: a.channels}
 	at := 0
-	for i, f := range lines {
+	for i, f := range s.lines {
 		pts, _ := strconv.ParseInt(f[2], 10, 64)
 		size, _ := strconv.Atoi(f[4])
-		first := int64(math.Round(float64(pts) * tb * float64(rate)))
+		first := int64(math.Round(float64(pts) * s.tb * float64(a.rate)))
 		if i == 0 {
 			out.First = first
 		}
-		if gap := int(first-out.First)*s.Channels - len(out.Samples); gap > s.Channels && gap < 1<<28 {
+		if gap := int(first-out.First)*a.channels - len(out.Samples); gap > a.channels && gap < 1<<28 {
 			out.Samples = append(out.Samples, make([]float32, gap)...)
 		}
-		for end := min(at+size, len(raw)); at+4 <= end; at += 4 {
-			out.Samples = append(out.Samples, math.Float32frombits(binary.LittleEndian.Uint32(raw[at:])))
+		for end := min(at+size, len(a.data)); at+4 <= end; at += 4 {
+			out.Samples = append(out.Samples, math.Float32frombits(binary.LittleEndian.Uint32(a.data[at:])))
 		}
 	}
 	return out
 }
 
-// cache keeps what originals decode to, for tests that cut many clips of one.
-var cache sync.Map
+// aviSound is a stream of sound in an AVI file.
+type aviSound struct {
+	channels, rate int
+	data           []byte
+}
+
+// aviSounds reads the sounds of an AVI file that ffmpeg wrote to a pipe.
+func aviSounds(file []byte) (out []aviSound) {
+	for at := 0; at+12 <= len(file); {
+		id, size := string(file[at:at+4]), int(binary.LittleEndian.Uint32(file[at+4:]))
+		if id == "RIFF" || id == "LIST" {
+			at += 12 // what is inside stands next
+			continue
+		}
+		content := file[at+8 : min(at+8+size, len(file))]
+		if id == "strf" && len(content) >= 8 {
+			out = append(out, aviSound{channels: int(binary.LittleEndian.Uint16(content[2:])), rate: int(binary.LittleEndian.Uint32(content[4:]))})
+		} else if n, err := strconv.Atoi(id[:2]); err == nil && id[2:] == "wb" && n < len(out) {
+			out[n].data = append(out[n].data, content...)
+		}
+		at += 8 + size + size%2
+	}
+	return out
+}
+
+// decoded and listed keep what originals hold, for tests that cut many clips of
+// one.
+var decoded, listed sync.Map
 
 // Original is Decode, once for each path.
 func Original(t testing.TB, path string) *Decoded {
 	t.Helper()
-	once, _ := cache.LoadOrStore(path, sync.OnceValue(func() *Decoded { return Decode(t, path) }))
+	once, _ := decoded.LoadOrStore(path, sync.OnceValue(func() *Decoded { return Decode(t, path) }))
 	return once.(func() *Decoded)()
 }
 

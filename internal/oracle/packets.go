@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"sync"
 	"testing"
 )
 
@@ -43,6 +44,13 @@ func Packets(t testing.TB, path string) []Packet {
 	return packets
 }
 
+// OriginalPackets is Packets, once for each path.
+func OriginalPackets(t testing.TB, path string) []Packet {
+	t.Helper()
+	once, _ := listed.LoadOrStore(path, sync.OnceValue(func() []Packet { return Packets(t, path) }))
+	return once.(func() []Packet)()
+}
+
 // fillLengths gives packets without a length that to the next one presented of
 // their stream.
 func fillLengths(packets []Packet) {
@@ -66,7 +74,7 @@ func fillLengths(packets []Packet) {
 func SamePackets(t testing.TB, original, clip string, a, b float64) error {
 	t.Helper()
 	want, have := map[int][]string{}, map[int][]string{}
-	for _, p := range Packets(t, original) {
+	for _, p := range OriginalPackets(t, original) {
 		if p.Time < b-1e-6 && (p.End > a+1e-6 || p.End == p.Time && p.Time >= a) {
 			want[p.Stream] = append(want[p.Stream], p.Hash)
 		}
