@@ -289,7 +289,7 @@ func (p *planner) setShifts() {
 		for _, frames := range [][]frame{c.head, c.tail} {
 			for i := range frames {
 				// The first of Vorbis gives no sound, and is as early as the next.
-				frames[i].ts = max(0, p.ticks(frames[i].ns-zero+p.lead)+p.ticks(c.delay))
+				frames[i].ts = max(0, p.ticks(frames[i].ns+c.t.codecDelay)+c.shift)
 			}
 		}
 		slices.SortStableFunc(c.head, func(a, b frame) int { return int(max(-1, min(1, a.ts-b.ts))) })
