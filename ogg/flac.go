@@ -19,6 +19,7 @@ const (
 	flacPrefix     = 13 // before the STREAMINFO block: 0x7f FLAC, version, count, fLaC
 	flacStreamInfo = 4 + 34
 	flacSeekTable  = 3
+	flacPicture    = 6
 )
 
 func (f *flac) header(i int, p []byte, m *mapping) (more bool, err error) {

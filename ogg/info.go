@@ -26,6 +26,11 @@ func (m *media) Info() formats.Info {
 		info.Index = Skeleton
 	}
 	for i, k := range c.links {
+		chapter := ""
+		if len(c.links) > 1 {
+			chapter = chapterID(i)
+		}
+		k.describe(&info, chapter)
 		for _, o := range k.others {
 			info.Warnings = append(info.Warnings, fragment.Warning{Reason: fmt.Sprintf("at byte %d: stream %d is passed over: %s", o.off, o.serial, o.name)})
 		}
@@ -54,7 +59,7 @@ func (c *chain) chapters() []formats.Chapter {
 	var out []formats.Chapter
 	var at fragment.Time
 	for i, l := range c.links {
-		one := formats.Chapter{ID: fmt.Sprintf("link%d", i+1), Title: l.title(), Interval: fragment.From(at)}
+		one := formats.Chapter{ID: chapterID(i), Title: l.title(), Interval: fragment.From(at)}
 		if i < c.closed && (c.complete || i < len(c.links)-1) {
 			at = at.Add(l.length())
 			one.Interval = fragment.Between(one.Start, at)
@@ -63,6 +68,8 @@ func (c *chain) chapters() []formats.Chapter {
 	}
 	return out
 }
+
+func chapterID(link int) string { return fmt.Sprintf("link%d", link+1) }
 
 // timed reports whether the duration is known.
 func (c *chain) timed() bool {

@@ -107,7 +107,7 @@ func (l *link) title() string {
 
 // commentsAt is where the Vorbis comments begin in the second header packet of
 // codecs that have them there.
-var commentsAt = map[string]int{"vorbis": 7, "opus": 8, "theora": 7, "speex": 0, "vp8": 7, "flac": 4}
+var commentsAt = map[string]int{"vorbis": 7, "opus": 8, "theora": 7, "speex": 0, "vp8": 7, "flac": 4, "kate": 9, "pcm": 0}
 
 // commentsLength returns how long the second header packet is at least, of
 // which the beginning is known; 0 where it holds no comments.

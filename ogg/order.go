@@ -67,5 +67,8 @@ func lateReason(p *page) string {
 }
 
 func missingReason(serial, pages uint32) string {
+	if pages == 1 {
+		return fmt.Sprintf("a page of stream %d is missing here", serial)
+	}
 	return fmt.Sprintf("%d pages of stream %d are missing here", pages, serial)
 }

@@ -34,6 +34,7 @@ type testServer struct {
 //	/status/404   a status
 //	/norange.mp4  32 MiB without ranges, its index at the end
 //	/cut.mp4      a file that ends within its index
+//	/damaged.ogv  movie.ogv with zeros from byte 120,000 to 120,100
 //	/page.html    no medium
 //	/hls/         list.m3u8, four segments of sound, and master.m3u8;
 //	              event.m3u8 is the same of which more is to come
@@ -51,6 +52,9 @@ func newTestServer(t testing.TB) *testServer {
 			files["/cut.mp4"] = faultserver.File{Content: s.Data[:2000], ETag: `"cut"`, Type: s.MediaType}
 		}
 	}
+	damaged := bytes.Clone(files["/movie.ogv"].Content)
+	clear(damaged[120_000:120_100])
+	files["/damaged.ogv"] = faultserver.File{Content: damaged, ETag: `"damaged"`, Type: "video/ogg"}
 	for name, as := range map[string]string{"stream.m4a.m3u8": "list.m3u8", "fileSequence0.aac": "", "fileSequence1.aac": "", "fileSequence2.aac": "", "fileSequence3.aac": ""} {
 		b, err := os.ReadFile("../../testdata/hls/shaka-raw-aac/" + name)
 		if err != nil {
