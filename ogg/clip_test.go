@@ -224,6 +224,7 @@ func TestDamage(t *testing.T) {
 		{"ID3 tag in front", append(bytes.Clone(tag), data...), seek.Info{}, -1},
 		{"ID3 tag longer than the head", append(art, data...), seek.Info{Name: "http://h/a.ogg"}, -1},
 		{"garbage in front", append(bytes.Repeat([]byte("junk"), 50), data...), seek.Info{Name: "http://h/a.ogg"}, 0},
+		{"much garbage in front", append(bytes.Repeat([]byte("junk"), 50_000), data...), seek.Info{Name: "http://h/a.ogg"}, 0},
 		{"padding behind", append(bytes.Clone(data), make([]byte, 3000)...), seek.Info{}, -1},
 		{"no last page", data[:bytes.LastIndex(data, []byte("OggS"))], seek.Info{}, -1},
 		{"last page cut off", data[:len(data)-100], seek.Info{}, -1},
@@ -403,4 +404,24 @@ func TestOneTrack(t *testing.T) {
 			t.Errorf("%s: not one track", track.Codec)
 		}
 	}
+}
+
+// TestGarbageInFront: a first page behind as much as 200 KB of something else takes
+// one more look; where there is none at all, that is soon found out.
+func TestGarbageInFront(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		front := bytes.Repeat([]byte("junk"), 50_000)
+		o := slowly(t, append(front, mustRead(t, "testdata/vorbis.ogg")...))
+		if got := o.Totals.Transfer(); got.RoundTrips > 2 {
+			t.Errorf("opening took %d round trips: %v", got.RoundTrips, o.Source.Requests())
+		}
+		w := o.Info().Warnings
+		if len(w) != 1 || !strings.Contains(w[0].Reason, "at byte 0: 200000 bytes") {
+			t.Errorf("%v", w)
+		}
+		source := seektest.Virtual(1<<30, seektest.Fill(func(p []byte, _ int64) { clear(p) }))
+		if _, err := open(t, source, formats.Env{}); !errors.Is(err, formats.ErrDamaged) || source.Delivered() > 4<<20 {
+			t.Errorf("a gigabyte without a page: %v after %d bytes", err, source.Delivered())
+		}
+	})
 }

@@ -28,7 +28,8 @@ var _ formats.Format = Format{}
 func (Format) Name() string { return Name }
 
 // Detect reports whether head begins with a page, or, behind an ID3 tag or
-// where the type or the name says Ogg, holds one.
+// where the type or the name says Ogg, holds one. Of a larger resource whose type
+// or name says so, the first page may also be a little further on.
 func (Format) Detect(head []byte, i seek.Info) bool {
 	if bytes.HasPrefix(head, capture) {
 		return true
@@ -39,7 +40,7 @@ func (Format) Detect(head []byte, i seek.Info) bool {
 	case at > 0 && bytes.HasPrefix(head[at:], capture):
 		return true
 	}
-	return namesOgg(i) && len(scanPages(head, 0, true).pages) > 0
+	return namesOgg(i) && (int64(len(head)) >= headChunk || len(scanPages(head, 0, true).pages) > 0)
 }
 
 // namesOgg reports whether a resource's type or name says that it is Ogg.

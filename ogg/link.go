@@ -200,7 +200,7 @@ type linkReader struct {
 func readLink(ctx context.Context, w *seek.Window, off int64, limits formats.Limits) (*link, error) {
 	r := &linkReader{
 		link:  &link{off: off, data: -1, end: -1},
-		pages: pageReader{w: w, at: off, to: -1, chunk: headChunk, purpose: seek.Index, note: "headers"},
+		pages: pageReader{w: w, at: off, to: -1, chunk: headChunk, most: firstPages, purpose: seek.Index, note: "headers"},
 		limit: limits.Index,
 		joins: map[uint32]*assembler{},
 		lines: map[uint32]*timeline{},
@@ -270,6 +270,9 @@ func (r *linkReader) add(p *page) error {
 		if r.closed {
 			r.next, r.link.end = p.off, p.off
 			return nil
+		}
+		if len(r.joins) == 0 { // what stands before it is passed over
+			r.link.off = p.off
 		}
 		return r.begin(p)
 	}
