@@ -61,7 +61,29 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		return k, nil
 	}
 	k.zeroes(c)
+	if p, ok := s.codec.(*pcm); ok {
+		k.split(p.frame)
+	}
 	return k, nil
+}
+
+// split cuts the first and the last packet of PCM at a sample. Frame is how many
+// bytes one has, of all channels.
+func (k *carried) split(frame int64) {
+	from, to := satSub(k.start, k.first.from)*frame, satSub(k.end, k.last.from)*frame
+	one := k.first.begins == k.last.begins
+	if data := k.last.data; 0 <= to && to < int64(len(data)) {
+		k.last.data, k.last.to = data[:to], k.end
+	}
+	if one {
+		k.first = k.last
+	}
+	if data := k.first.data; 0 <= from && from <= int64(len(data)) {
+		k.first.data, k.first.from = data[from:], k.start
+	}
+	if one {
+		k.last = k.first
+	}
 }
 
 // ends finds the last packet among those of the tail. Where the stream has
@@ -136,12 +158,16 @@ func (k *carried) choose(c *cutting, head []placed) int {
 func (k *carried) zeroes(c *cutting) {
 	s := k.s
 	k.zero = s.nearest(c.t0)
+	start := k.start
 	switch {
 	case c.original:
 		k.zero, k.skip = 0, s.origin
 		k.start = max(satAdd(k.first.from, s.origin), s.begin)
-		if s.lapped() {
+		switch {
+		case s.lapped():
 			k.start = max(k.pair.from, s.begin)
+		case s.splits():
+			k.start = max(start, k.first.from)
 		}
 	case s.video():
 		k.start = k.first.from
@@ -152,6 +178,8 @@ func (k *carried) zeroes(c *cutting) {
 		k.zero = min(k.first.from, satSub(k.zero, k.skip))
 	case s.lapped():
 		k.start = max(k.start, k.pair.from)
+	case s.splits():
+		k.start = max(k.start, k.first.from)
 	case !c.pictures(): // whole packets
 		k.zero = max(0, k.first.from)
 		k.start = max(k.first.from, s.begin)
@@ -164,8 +192,9 @@ func (k *carried) zeroes(c *cutting) {
 	}
 }
 
-// trims reports whether decoders cut sound at the last granule position.
-func (s *stream) trims() bool { return s.lapped() || s.track.Codec == "opus" }
+// trims reports whether sound ends at the sample: decoders cut it at the last
+// granule position, or its packets are split.
+func (s *stream) trims() bool { return s.lapped() || s.track.Codec == "opus" || s.splits() }
 
 // stuck reports whether a lapped stream is so short that its only page of sound
 // would be first and last at once: then the granule position cannot cut at both

@@ -101,6 +101,9 @@ func (m *mapping) text() bool { return m.track.Kind == formats.Subtitle }
 // before it.
 func (m *mapping) lapped() bool { _, ok := m.codec.(*vorbis); return ok }
 
+// splits reports whether packets can be cut between samples.
+func (m *mapping) splits() bool { _, ok := m.codec.(*pcm); return ok }
+
 // errNoHeader says that a packet is data already: the headers are complete.
 var errNoHeader = errors.New("not a header packet")
 

@@ -3,12 +3,14 @@ package ogg
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // pcmAndCMML is 40 s of OggPCM, mono of 16 bits at 8 kHz in packets of 1,000
@@ -38,8 +40,7 @@ func pcmAndCMML() (data, sound []byte) {
 	return text.flush(text.add(data, piece{begins: true, ends: true}, 0), 40000<<32, flagEOS), sound
 }
 
-// A clip of OggPCM holds the whole packets that the interval needs, as covered
-// states; the CMML that shows when it begins and that begins in it comes along.
+// A clip of OggPCM holds the samples of the interval, and no other; the CMML that shows when it begins and that begins in it comes along.
 func TestPCMAndCMML(t *testing.T) {
 	data, sound := pcmAndCMML()
 	o := over(t, seektest.New(data), formats.Env{})
@@ -51,8 +52,8 @@ func TestPCMAndCMML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if from, to := p.Covered.Start.Seconds(), p.Covered.End.Seconds(); from != 10 || to != 20.125 {
-		t.Errorf("covered [%g, %g), want the packets of [10, 20.125)", from, to)
+	if !p.Covered.Start.Equal(sel.Interval.Start) || !p.Covered.End.Equal(sel.Interval.End) || !p.Presented.End.Equal(p.Covered.End) {
+		t.Errorf("covered %v, want %v", p.Covered, sel.Interval)
 	}
 	clip := o.clip(t, sel.Interval)
 	var got []byte
@@ -71,10 +72,69 @@ func TestPCMAndCMML(t *testing.T) {
 			}
 		}
 	}
-	if want := sound[10*16000 : 20*16000+2000]; !bytes.Equal(got, want) {
+	if want := sound[10.05*16000 : 20.03*16000]; !bytes.Equal(got, want) {
 		t.Errorf("%d bytes of sound that are not the %d wanted", len(got), len(want))
 	}
 	if want := []string{"<clip id='one'/>", "<clip id='two'/>"}; !slices.Equal(cues, want) {
 		t.Errorf("cues %q, want %q", cues, want)
+	}
+}
+
+// Packets of OggPCM are split at the sample also where they lie across pages, and
+// where the interval is within one.
+func TestPCMSplit(t *testing.T) {
+	head := append([]byte("PCM     "), 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0x1f, 0x40, 16, 2, 0, 0, 0, 0, 0, 0)
+	w := &pageWriter{serial: 1}
+	data := appendHeaders(nil, []headerStream{{w: w, packets: [][]byte{head, make([]byte, 8)}}}, nil)
+	r := rand.New(rand.NewPCG(1, 1))
+	var sound []byte
+	for n := range 20 { // packets of 4 s, which take two pages and a half
+		packet := noise(r, 4*32000, byte(n))
+		sound = append(sound, packet...)
+		data = w.flush(w.add(data, piece{data: packet, begins: true, ends: true}, int64(n+1)*32000), int64(n+1)*32000, eosIf(n == 19))
+	}
+	o := over(t, seektest.New(data), formats.Env{})
+	for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
+		for _, i := range [][2]float64{{0, 80}, {1.5, 2.25}, {3.5, 4.5}, {5, 70.125}, {9.25, 33}, {76.5, 80}, {12, 16}, {0, 4}} {
+			sel := formats.Selection{Interval: part(i[0], i[1]), Timeline: timeline}
+			plan, err := o.Plan(t.Context(), sel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := io.ReadAll(seek.NewReader(t.Context(), plan.Parts, o, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []byte
+			join := assembler{limit: maxPacket}
+			headers, last := 2, int64(0)
+			for n, page := range scanPages(raw, 0, true).pages {
+				if page.serial != 1 {
+					continue
+				}
+				packets, gap := join.add(&page)
+				if gap {
+					t.Fatalf("%v: page %d does not follow", i, n)
+				}
+				for _, q := range packets {
+					if headers--; headers < 0 {
+						got = append(got, q.data...)
+					}
+				}
+				if page.granule != noGranule {
+					last = page.granule
+				}
+			}
+			if want := sound[int(i[0]*32000):int(i[1]*32000)]; !bytes.Equal(got, want) {
+				t.Errorf("%s %v: %d bytes of sound that are not the %d wanted", timeline, i, len(got), len(want))
+			}
+			want := int64((i[1] - i[0]) * 8000)
+			if timeline == formats.Original {
+				want = int64(i[1] * 8000)
+			}
+			if last != want {
+				t.Errorf("%s %v: it ends at granule position %d, want %d", timeline, i, last, want)
+			}
+		}
 	}
 }

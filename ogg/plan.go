@@ -83,8 +83,11 @@ func (c *cutting) edges() (from, to, next, end int64) {
 		if from < 0 || first < from {
 			from = first
 		}
-		if k.s.lapped() {
+		switch {
+		case k.s.lapped():
 			first = k.pair.ends.off
+		case k.s.splits():
+			first = k.first.ends.off
 		}
 		to = max(to, c.head.pageEnd(first))
 		if k.rest {
@@ -92,8 +95,11 @@ func (c *cutting) edges() (from, to, next, end int64) {
 			continue
 		}
 		last := k.last.ends.off
-		if c.tail != nil && last < c.tail.from { // it ends by itself among the first pages
-			to = max(to, c.head.pageEnd(last))
+		if k.s.splits() && k.last.data != nil {
+			last = k.last.begins.off
+		}
+		if c.tail != nil && k.last.ends.off < c.tail.from { // it ends by itself among the first pages
+			to = max(to, c.head.pageEnd(k.last.ends.off))
 			continue
 		}
 		if next < 0 || last < next {
@@ -166,13 +172,16 @@ func (c *cutting) middle(resource *seek.Info, streams []*laid, from, to int64) s
 
 // layTail lays the last pages. Their numbers go on from those of the middle.
 func (c *cutting) layTail(z *zone, from, to int64) {
+	begun := map[*laid]bool{}
 	for i := range c.tail.pages {
 		p := &c.tail.pages[i]
 		s := z.streams[p.serial]
 		if s == nil || p.off < from || p.off >= to || s.ended {
 			continue
 		}
-		s.w.seq = p.seq + s.shift.Pages
+		if !begun[s] {
+			s.w.seq, begun[s] = p.seq+s.shift.Pages, true
+		}
 		s.w.open = p.continued()
 		z.add(p)
 	}

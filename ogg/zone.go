@@ -49,7 +49,9 @@ func (z *zone) addMedia(s *laid, p *page) {
 			continue
 		}
 		s.seen, added = p.seq, true
-		z.put(s, f, p.granule)
+		if f, ok := s.split(at, f); ok {
+			z.put(s, f, p.granule)
+		}
 		switch {
 		case s.s.lapped() && !s.paired && at == s.pair.ends:
 			z.flushPair(s)
@@ -64,6 +66,25 @@ func (z *zone) addMedia(s *laid, p *page) {
 	case len(s.w.lacing) > 0:
 		z.flush(s, p.granule, 0)
 	}
+}
+
+// split returns a piece as it is carried. The first and the last packet of PCM are
+// cut anew: they take the place of their last pieces, the others are left out.
+func (s *laid) split(at place, f piece) (piece, bool) {
+	if !s.s.splits() {
+		return f, true
+	}
+	for _, q := range []placed{s.first, s.last} {
+		switch {
+		case q.data == nil, at.before(q.begins), q.ends.before(at):
+		case at != q.ends:
+			return f, false
+		default:
+			s.w.open = s.w.open && len(s.w.lacing) > 0
+			return piece{data: q.data, begins: true, ends: true}, true
+		}
+	}
+	return f, true
 }
 
 // put adds a piece to the stream's page; a page that is full on the way goes out.
