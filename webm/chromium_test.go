@@ -20,14 +20,19 @@ import (
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
+// needBrowser skips a test for which there is no browser, or no time.
+func needBrowser(t *testing.T) {
+	t.Helper()
+	tools.Need(t, "chromium", "ffmpeg", "ffprobe")
+	if !tools.Full() {
+		t.Skip("a browser takes long: MEDIAFRAG_FULL=1 runs it")
+	}
+}
+
 // browse opens a page in a headless Chromium and returns what the page posts to
 // /result. Files are served under /files/.
 func browse(t *testing.T, page string, files map[string][]byte) string {
 	t.Helper()
-	tools.Need(t, "chromium")
-	if !tools.Full() {
-		t.Skip("a browser takes long: MEDIAFRAG_FULL=1 runs it")
-	}
 	result := make(chan string, 1)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +108,7 @@ r.start(500); setTimeout(() => r.stop(), 7000);
 // TestMediaRecorder cuts what a browser records: unknown sizes, no Cues, no
 // Duration.
 func TestMediaRecorder(t *testing.T) {
-	tools.Need(t, "chromium", "ffmpeg", "ffprobe")
+	needBrowser(t)
 	kinds := []string{"video/webm;codecs=vp8,opus", "video/webm;codecs=vp9,opus"}
 	for i, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -142,7 +147,7 @@ v.playbackRate = 4; v.src = "/files/clip.webm"; v.play();
 // TestChromiumPlays plays clips to their end: of all tracks, and of one, whose
 // Segment and Clusters state no size.
 func TestChromiumPlays(t *testing.T) {
-	tools.Need(t, "chromium", "ffmpeg", "ffprobe")
+	needBrowser(t)
 	for _, tt := range []struct{ name, track string }{
 		{"vp8-vorbis", ""}, {"vp9-opus", ""}, {"vp9-opus", "1"}, {"vp9-opus", "2"}, {"vp9-opus-live", ""}, {"av1-opus", ""}, {"opus-only", ""},
 	} {

@@ -26,6 +26,7 @@ var encryptedFiles = []string{"fx-sintel-short-clearkey-subsample-encrypted-vide
 // TestCorpus cuts the recorded intervals of every file that others made, and
 // compares the coded frames with those that were recorded.
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffprobe", "mkvmerge", "mkvinfo")
 	dir, files := oracle.Corpus(t)
 	var paths []string
@@ -37,6 +38,7 @@ func TestCorpus(t *testing.T) {
 	slices.Sort(paths)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
 			data := mustRead(t, filepath.Join(dir, path))
 			o, err := open(t, seektest.New(data), formats.Env{})
 			if slices.Contains(damagedFiles, filepath.Base(path)) {

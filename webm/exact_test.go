@@ -16,6 +16,7 @@ import (
 // TestExact plays ordered editions with mpv, which presents the interval and
 // nothing before it.
 func TestExact(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "mkvmerge", "mkvinfo", "mpv")
 	for _, name := range []string{"h264-pcm", "h264-ntsc-mp3", "h265-flac"} {
 		path := madeNamed(t, name).path(t)
@@ -41,6 +42,7 @@ func TestExact(t *testing.T) {
 // on with mpv, which takes a negative DiscardPadding for a very large one: it must
 // not stand on whole frames.
 func TestLeadInHeard(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "mpv")
 	o := mustOpen(t, mustRead(t, madeNamed(t, "h264-aac").path(t)))
 	plan, data := o.Clip(t, seconds(5.013, 7.5))

@@ -160,35 +160,56 @@ func (m made) write(t testing.TB, path string) {
 }
 
 // accepted fails the test where mkvinfo or mkvmerge, which reads every block,
-// finds something to say about a clip that it does not say about the original.
-func accepted(t testing.TB, original, clip string) {
+// finds something to say about a clip that it does not say about the original. It
+// returns the file that mkvmerge wrote of the clip.
+func accepted(t testing.TB, original, clip string) (again string) {
 	t.Helper()
 	tools.Need(t, "mkvinfo", "mkvmerge")
-	before, _ := complaintsOf.LoadOrStore(original, sync.OnceValue(func() []string { return complaints(t, original) }))
-	known := before.(func() []string)()
-	for _, c := range complaints(t, clip) {
+	known := originalAgain(t, original).complaints
+	got := writeAgain(t, clip, t.TempDir())
+	for _, c := range got.complaints {
 		if !slices.Contains(known, c) {
 			t.Errorf("of the clip, and not of the original: %s", c)
 		}
 	}
+	return got.path
 }
 
-var complaintsOf sync.Map
+// remux is a file that mkvmerge wrote of another, and the warnings and errors
+// about that, without its name.
+type remux struct {
+	path       string
+	complaints []string
+}
 
-// complaints returns the warnings and errors about a file, without its name.
-func complaints(t testing.TB, path string) (out []string) {
+// originalAgain is writeAgain, once for each path.
+func originalAgain(t testing.TB, path string) remux {
 	t.Helper()
-	again := filepath.Join(t.TempDir(), "again.mkv")
-	for _, args := range [][]string{{"mkvmerge", "-o", again, path}, {"mkvinfo", "-v", path}} {
+	once, _ := remuxes.LoadOrStore(path, sync.OnceValue(func() remux {
+		dir, err := os.MkdirTemp(tempDir, "again-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return writeAgain(t, path, dir)
+	}))
+	return once.(func() remux)()
+}
+
+var remuxes sync.Map
+
+func writeAgain(t testing.TB, path, dir string) (out remux) {
+	t.Helper()
+	out.path = filepath.Join(dir, "again.mkv")
+	for _, args := range [][]string{{"mkvmerge", "-o", out.path, path}, {"mkvinfo", "-v", path}} {
 		text, err := exec.Command(args[0], args[1:]...).CombinedOutput()
-		n := len(out)
+		n := len(out.complaints)
 		for line := range strings.Lines(string(text)) {
 			if complains([]byte(line)) {
-				out = append(out, args[0]+": "+strings.ReplaceAll(strings.TrimSpace(line), path, ""))
+				out.complaints = append(out.complaints, args[0]+": "+strings.ReplaceAll(strings.TrimSpace(line), path, ""))
 			}
 		}
-		if err != nil && len(out) == n {
-			out = append(out, args[0]+": "+err.Error())
+		if err != nil && len(out.complaints) == n {
+			out.complaints = append(out.complaints, args[0]+": "+err.Error())
 		}
 	}
 	return out

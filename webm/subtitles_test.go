@@ -28,6 +28,7 @@ func lines() string {
 // TestSubtitles cuts files with subtitles: one that began before the clip and is
 // still shown then comes along, for what is left of it.
 func TestSubtitles(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "ffprobe", "mkvmerge")
 	srt := filepath.Join(tempDir, "lines.srt")
 	if err := os.WriteFile(srt, []byte(lines()), 0o600); err != nil {
@@ -43,6 +44,7 @@ func TestSubtitles(t *testing.T) {
 		{name: "merged-srt", ext: "mkv", merge: s(), args: with("srt", x264, aac)},
 	} {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, mustRead(t, path))
 			plan, data := o.Clip(t, seconds(6.4, 8.5))

@@ -32,6 +32,7 @@ type Sound struct {
 	Rate, Channels int
 	First          int64     // time of the first sample, in samples
 	Samples        []float32 // of all channels in turn; silence where the stream has a gap
+	Steady         []float32 // the same without that silence, which jitter of time stamps also puts in
 }
 
 // Decoded is a file, decoded.
@@ -192,9 +193,11 @@ func (s hashed) samples(a aviSound) Sound {
 		if gap := int(first-out.First)*a.channels - len(out.Samples); gap > a.channels && gap < 1<<28 {
 			out.Samples = append(out.Samples, make([]float32, gap)...)
 		}
+		from := len(out.Steady)
 		for end := min(at+size, len(a.data)); at+4 <= end; at += 4 {
-			out.Samples = append(out.Samples, math.Float32frombits(binary.LittleEndian.Uint32(a.data[at:])))
+			out.Steady = append(out.Steady, math.Float32frombits(binary.LittleEndian.Uint32(a.data[at:])))
 		}
+		out.Samples = append(out.Samples, out.Steady[from:]...)
 	}
 	return out
 }
