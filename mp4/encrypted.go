@@ -14,6 +14,15 @@ import (
 type auxInfo struct {
 	samples    [][]byte // nil where a sample has none
 	subsamples bool     // each holds a table of subsamples
+	apart      []auxPlace
+}
+
+// auxPlace is where the information of a sample of a fragment is that is not in
+// its moof.
+type auxPlace struct {
+	sample  int64
+	segment int // in a list of segments; 0 in a file
+	seek.Range
 }
 
 // piffSenc is the extended type of the box that senc was made from.
@@ -173,40 +182,54 @@ func (a *auxTables) split(n int64, vector func(sample int64) int) [][]byte {
 	return out
 }
 
-// addAux adds the encryption information of a track fragment's n samples.
-func (b *stretch) addAux(traf, moof box, n int64) error {
-	a, err := readAux(traf)
+// addAux adds the encryption information of the n samples of a track fragment.
+func (b *stretch) addAux(t *trackFragment, f *moof, n int64) error {
+	a, err := readAux(t.box)
 	if err != nil || !a.found {
 		return err
 	}
 	for int64(len(b.aux)) < b.count {
 		b.aux = append(b.aux, nil)
 	}
-	b.subsamples = b.subsamples || a.flags&2 != 0
-	samples := [][]byte(nil)
+	vector := b.vectors()
+	b.subsamples = b.subsamples || a.hasSubsamples(vector(0))
 	if a.inline != nil {
-		samples = a.split(n, b.vectors())
-	} else if len(a.places) > 0 {
-		samples, err = a.placed(traf, moof, n)
+		b.aux = append(b.aux, a.split(n, vector)...)
+		return nil
 	}
-	b.aux = append(b.aux, samples...)
-	return err
+	places := a.places
+	var at int64
+	first := int64(0) // of the run
+	for i, r := range t.runs {
+		if i < len(places) { // one for each run, or one for all
+			if at = places[i]; at > maxTicks-t.base {
+				return t.box.damaged(0, "its encryption information is beyond any file")
+			}
+			at += t.base
+		}
+		for k := first; k < min(first+r.count, n) && len(places) > 0; k++ {
+			size := int64(a.sizeOf(k))
+			var info []byte
+			if into := at - f.box.off; into >= 0 && into+size <= int64(len(f.box.raw)) {
+				info = f.box.raw[into : into+size]
+			} else if size > 0 {
+				b.auxApart = append(b.auxApart, auxPlace{int64(len(b.aux)), f.segment, seek.Range{Offset: at, Length: size}})
+			}
+			b.aux = append(b.aux, info)
+			at += size
+		}
+		first += r.count
+	}
+	return nil
 }
 
-// placed takes the information out of the moof, where the saio says it stands.
-func (a *auxTables) placed(traf, moof box, n int64) ([][]byte, error) {
-	at := a.places[0] // from the moof on, as default-base-is-moof has it
-	var out [][]byte
-	for i := range n {
-		size := int64(a.sizeOf(i))
-		if at < 0 || at+size > int64(len(moof.raw)) {
-			return nil, unsupported(traf.path+"/saio", traf.off, "repackage the file so that each fragment has a senc",
-				"encryption information outside the moof")
-		}
-		out = append(out, moof.raw[at:at+size])
-		at += size
+// hasSubsamples reports whether the information of a sample is more than its
+// vector: a senc says so, or else its length does.
+func (a *auxTables) hasSubsamples(vector int) bool {
+	if a.inline != nil {
+		return a.flags&2 != 0
 	}
-	return out, nil
+	return a.sizes != nil || a.oneSize > vector
 }
 
 // rangesOf returns where the information of a chunk's samples stands, for
@@ -322,19 +345,26 @@ func (a *auxInfo) write(w *builder, t *track, ranges []sampleRange) {
 // maxAux bounds the encryption information that is read for a clip, in bytes.
 const maxAux = 16 << 20
 
-// loadAux reads the encryption information of the samples that the clip
-// delivers, where it is not in hand.
-func (c *clip) loadAux(ctx context.Context, w *seek.Window) error {
-	for _, cut := range c.cuts {
+// loadAux reads the encryption information of the samples that some cuts
+// deliver, where it is not in hand. Read reads places of a resource.
+func loadAux(ctx context.Context, cuts []*cut, read auxReader) error {
+	for _, cut := range cuts {
 		s := cut.track.tables
-		if s.auxPlace == nil || s.aux != nil {
+		var info *auxInfo
+		var err error
+		switch {
+		case s.aux != nil && len(s.aux.apart) > 0:
+			info, err = s.aux.loadApart(ctx, read, cut.ranges)
+		case s.aux != nil || s.auxPlace == nil:
 			continue
+		case s.auxPlace.inline != nil:
+			a := s.auxPlace
+			vector := s.vectors(&cut.track.entry)
+			info = &auxInfo{subsamples: a.hasSubsamples(vector(0)), samples: a.split(s.count, vector)}
+		default:
+			info, err = s.auxPlace.load(ctx, read, s, s.vectors(&cut.track.entry)(0), cut.ranges)
 		}
-		a := s.auxPlace
-		info := &auxInfo{subsamples: a.flags&2 != 0}
-		if a.inline != nil {
-			info.samples = a.split(s.count, s.vectors(&cut.track.entry))
-		} else if err := a.load(ctx, w, info, s, cut.ranges); err != nil {
+		if err != nil {
 			return err
 		}
 		own := *s
@@ -346,34 +376,82 @@ func (c *clip) loadAux(ctx context.Context, w *seek.Window) error {
 	return nil
 }
 
-// load reads the information of the samples in ranges out of the file.
-func (a *auxTables) load(ctx context.Context, w *seek.Window, info *auxInfo, s *sampleTables, ranges []sampleRange) error {
+// auxReader reads ranges of a resource, which is one of several where there are
+// segments.
+type auxReader func(ctx context.Context, segment int, ranges []seek.Range) ([][]byte, error)
+
+// readAux reads ranges of the file.
+func (f *file) readAux(ctx context.Context, _ int, ranges []seek.Range) ([][]byte, error) {
+	requests := make([]seek.Request, len(ranges))
+	for i, r := range ranges {
+		requests[i] = seek.Request{Range: r, Purpose: seek.Index, Note: "encryption information"}
+	}
+	return f.window.Read(ctx, requests...)
+}
+
+// loadApart reads the information of the samples in ranges that is not in their
+// moofs.
+func (x *auxInfo) loadApart(ctx context.Context, read auxReader, ranges []sampleRange) (*auxInfo, error) {
+	out := &auxInfo{samples: slices.Clone(x.samples), subsamples: x.subsamples}
+	var total int64
+	for at := 0; at < len(x.apart); {
+		p := x.apart[at]
+		if !slices.ContainsFunc(ranges, func(r sampleRange) bool { return p.sample >= r.from && p.sample < r.to }) {
+			at++
+			continue
+		}
+		run := at + 1 // those that lie behind one another come at once
+		for end := p.End(); run < len(x.apart) && x.apart[run].segment == p.segment && x.apart[run].Offset == end; run++ {
+			end = x.apart[run].End()
+		}
+		all := seek.Range{Offset: p.Offset, Length: x.apart[run-1].End() - p.Offset}
+		if total += all.Length; total > maxAux {
+			return nil, damaged("saiz", p.Offset, "more encryption information than %d bytes", maxAux)
+		}
+		got, err := read(ctx, p.segment, []seek.Range{all})
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(got[0])) < all.Length {
+			return nil, damaged("saiz", p.Offset, "encryption information of %d bytes is cut off", all.Length)
+		}
+		for ; at < run; at++ {
+			p, into := x.apart[at], x.apart[at].Offset-all.Offset
+			out.samples[p.sample] = got[0][into : into+p.Length]
+		}
+	}
+	return out, nil
+}
+
+// load reads the information of the samples in ranges out of the file. Vector is
+// how long their initialization vectors are.
+func (a *auxTables) load(ctx context.Context, read auxReader, s *sampleTables, vector int, ranges []sampleRange) (*auxInfo, error) {
+	info := &auxInfo{}
 	if len(a.places) == 0 {
-		return nil
+		return info, nil
 	}
 	info.samples = make([][]byte, s.count)
-	info.subsamples = a.sizes != nil
+	info.subsamples = a.hasSubsamples(vector)
 	for _, r := range ranges {
-		var requests []seek.Request
 		var total int64
-		for _, at := range a.rangesOf(s, r.from, r.to) {
+		places := a.rangesOf(s, r.from, r.to)
+		for _, at := range places {
 			if total += at.Length; total > maxAux {
-				return damaged("saiz", at.Offset, "more encryption information than %d bytes", maxAux)
+				return nil, damaged("saiz", at.Offset, "more encryption information than %d bytes", maxAux)
 			}
-			requests = append(requests, seek.Request{Range: at, Purpose: seek.Index, Note: "encryption information"})
 		}
-		got, err := w.Read(ctx, requests...)
+		got, err := read(ctx, 0, places)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all := slices.Concat(got...)
 		for i := r.from; i < r.to; i++ {
 			n := a.sizeOf(i)
 			if n > len(all) {
-				return damaged("saiz", requests[0].Offset, "encryption information of %d bytes is cut off", total)
+				return nil, damaged("saiz", places[0].Offset, "encryption information of %d bytes is cut off", total)
 			}
 			info.samples[i], all = all[:n:n], all[n:]
 		}
 	}
-	return nil
+	return info, nil
 }

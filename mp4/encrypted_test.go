@@ -432,3 +432,66 @@ func TestClearLead(t *testing.T) {
 		t.Errorf("%d of %d fragments have a senc, want all but the first", said, fragments)
 	}
 }
+
+// TestEncryptedApart reads encryption information that fragments keep apart from
+// their moofs: in one place for each, or in one for each run of samples.
+func TestEncryptedApart(t *testing.T) {
+	for _, runs := range []int{1, 3} {
+		video := pictures()
+		video.entry = visual("encv", sinf("mp4v", "cenc", u32(0, 0x108), make([]byte, 16)))
+		info := func(i int) []byte {
+			return append(bytes.Repeat([]byte{byte(i)}, 8), 0, 1, 0, byte(i), 0, 0, 0, 4)
+		}
+		f := &fragmentedFile{tracks: []*testTrack{video}, index: flatIndex, form: fragmentForm{
+			runs: runs,
+			more: func(_ *testTrack, from, to int) []byte {
+				saiz := mkbox("saiz", u32(0), []byte{16}, u32(uint32(to-from)))
+				return append(saiz, mkbox("saio", u32(1<<24, uint32(runs)), make([]byte, 8*runs))...)
+			},
+		}}
+		data := f.build()
+		var apart []byte
+		end := len(data) + 8
+		sample := 0
+		for at := 0; ; { // the last run's information comes first
+			i := bytes.Index(data[at:], []byte("saio"))
+			if i < 0 {
+				break
+			}
+			moof := at + bytes.Index(data[at:], []byte("moof")) - 4
+			at += i + 12
+			each := 10 / runs
+			for run := runs - 1; run >= 0; run-- {
+				be.PutUint64(data[at+8*run:], uint64(end+len(apart)-moof))
+				from, to := sample+run*each, sample+(run+1)*each
+				if run == runs-1 {
+					to = sample + 10
+				}
+				for i := from; i < to; i++ {
+					apart = append(apart, info(i)...)
+				}
+			}
+			sample += 10
+		}
+		o := openBuilt(t, append(data, mkbox("free", apart)...))
+		for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
+			sel := between(4.05, 6.05)
+			sel.Layout = layout
+			_, path := o.cut(t, sel)
+			clip, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := vectors(t, clip)
+			if len(got) < 21 {
+				t.Errorf("%d runs, %s: something is said of %d samples", runs, layout, len(got))
+			}
+			for i, s := range expected(video, 0) {
+				want := fmt.Sprintf("%x [{%d 4}]", info(i)[:8], i)
+				if said, ok := got[s.hash]; ok && said != want {
+					t.Errorf("%d runs, %s: of sample %d it is said %q, want %q", runs, layout, i, said, want)
+				}
+			}
+		}
+	}
+}

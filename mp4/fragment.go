@@ -49,6 +49,7 @@ type trackFragment struct {
 	id          uint32
 	decode      int64 // tfdt: decode time of the first sample, -1 where there is none
 	description uint32
+	base        int64 // what offsets count from
 	runs        []trackRun
 
 	rejoins bool // its clock begins anew: decode is what was made of it
@@ -182,6 +183,7 @@ func (t *trackFragment) read(start, next int64, defaults map[uint32]fragmentDefa
 	if err != nil {
 		return 0, err
 	}
+	t.base = base
 	at := base
 	stated := int64(-1) // by a tfxd
 	for c, err := range t.box.children() {

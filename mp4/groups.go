@@ -190,10 +190,7 @@ func (s *sampleTables) readPartialSync(b box) error {
 	if err != nil {
 		return err
 	}
-	if !ascending(list) {
-		return b.damaged(8, "partial sync samples are not in order")
-	}
-	s.groups = append(s.groups, &sampleGroup{typ: groupRAP, entries: [][]byte{{0}}, samples: partialSync(list), stps: true})
+	s.groups = append(s.groups, &sampleGroup{typ: groupRAP, entries: [][]byte{{0}}, samples: partialSync(inOrder(list)), stps: true})
 	return nil
 }
 

@@ -76,6 +76,13 @@ func TestLayouts(t *testing.T) {
 		{"mdat of 64-bit size", func(f *testFile) { f.wideMdat = true }, true},
 		{"mdat of size 0 at the end", func(f *testFile) { f.moovFirst, f.endlessEnd = true, true }, true},
 		{"moov of size 0 at the end", func(f *testFile) { f.endlessEnd = true }, false},
+		{"sync samples not in order", func(f *testFile) { slices.Reverse(f.tracks[0].sync) }, true},
+		{"sync samples listed twice", func(f *testFile) { f.tracks[0].sync = append([]uint32{1}, f.tracks[0].sync...) }, true},
+		{"sync samples count from 0", func(f *testFile) {
+			for i := range f.tracks[0].sync {
+				f.tracks[0].sync[i]--
+			}
+		}, true},
 		{"co64", func(f *testFile) { f.each(func(t *testTrack) { t.tables.co64 = true }) }, true},
 		{"stz2 of 4 bits", func(f *testFile) { f.each(func(t *testTrack) { t.tables.compact = 4 }) }, true},
 		{"stz2 of 8 bits", func(f *testFile) { f.each(func(t *testTrack) { t.tables.compact = 8 }) }, true},

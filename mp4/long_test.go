@@ -24,6 +24,7 @@ type longFilm struct {
 	depends  bool // an sdtp
 	allSync  bool // no stss
 	listed   bool // each picture is a sync sample, and listed
+	zero     bool // from 0 on
 	uneven   bool // those are listed only in the first half of the film
 	varied   bool // an stts entry for each picture
 	compact  bool // stz2 of 16 bits
@@ -135,7 +136,11 @@ func (f longFilm) picture(t *longTrack, r *numbers, gop int) int64 {
 		t.stts = append(t.stts, u32(1, uint32(duration))...)
 	}
 	if n%gop == 0 || f.listed && (!f.uneven || n < 30*f.seconds) {
-		t.stss = be.AppendUint32(t.stss, uint32(n+1))
+		first := 1
+		if f.zero {
+			first = 0
+		}
+		t.stss = be.AppendUint32(t.stss, uint32(n+first))
 	}
 	t.sizes = be.AppendUint32(t.sizes, uint32(size))
 	t.sdtp = append(t.sdtp, byte(n%3))
@@ -342,6 +347,7 @@ func TestPartsLong(t *testing.T) {
 		"all sync":  {seconds: full(150, 60), allSync: true},
 		"pcm":       {seconds: full(150, 60), pcm: true},
 		"listed":    {seconds: 150, listed: true},
+		"zero":      {seconds: 100, listed: true, zero: true},
 		"uneven":    {seconds: 150, listed: true, uneven: true},
 		"varied":    {seconds: 200, varied: true},
 		"unsure":    {seconds: 300, varied: true, unsure: true},

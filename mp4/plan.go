@@ -54,7 +54,7 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 	if len(s.Tracks) == 0 {
 		c.warnOfTracksOff(f.movie)
 	}
-	if err := c.loadAux(ctx, f.window); err != nil {
+	if err := loadAux(ctx, c.cuts, f.readAux); err != nil {
 		return nil, err
 	}
 	switch {

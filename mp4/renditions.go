@@ -90,6 +90,9 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 			return err
 		}
 	}
+	if err := loadAux(ctx, c.cuts[before:], r.readAux); err != nil {
+		return err
+	}
 	for _, cut := range c.cuts[before:] {
 		cut.source, cut.newID = source, c.freeID(cut, before)
 	}
@@ -102,6 +105,25 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 		c.sections = append(c.sections, s)
 	}
 	return nil
+}
+
+// readAux reads ranges of a segment.
+func (r *Rendition) readAux(ctx context.Context, segment int, ranges []seek.Range) ([][]byte, error) {
+	out := make([][]byte, len(ranges))
+	for i, at := range ranges {
+		if data := r.segments[segment].Data; data != nil {
+			out[i] = r.held(segment)(at)
+			continue
+		}
+		w, err := r.window(ctx, segment)
+		if err != nil {
+			return nil, err
+		}
+		if out[i], err = w.ReadRange(ctx, at, seek.Index, "encryption information"); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // planSections lays a progressive clip out whose media lie in several resources,

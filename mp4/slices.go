@@ -178,6 +178,9 @@ func (t *track) syncEntries(d *demand, n *node, total, from, to int64) (data []b
 	if err != nil || !ok {
 		return nil, false, err
 	}
+	if first, ok := table.entries(d, 0, min(1, table.count), n.typ); ok && !ascending(first) { // it counts from 0
+		return nil, false, errWhole
+	}
 	entry := func(sample int64) int64 {
 		return int64(float64(table.count) * float64(sample) / float64(max(1, total)))
 	}
@@ -188,7 +191,7 @@ func (t *track) syncEntries(d *demand, n *node, total, from, to int64) (data []b
 			return nil, false, nil
 		}
 		if !ascending(data) {
-			return nil, false, damaged("stss", n.off, "sync samples are not in order")
+			return nil, false, errWhole
 		}
 		before := at == 0 || len(data) > 0 && int64(be.Uint32(data))-1 <= from
 		behind := end == table.count || len(data) > 0 && int64(be.Uint32(data[len(data)-4:]))-1 >= to

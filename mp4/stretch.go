@@ -29,6 +29,7 @@ type stretch struct {
 	groups            []*sampleGroup
 	grouped           map[*sampleGroup][]run // which descriptions the samples have
 	aux               [][]byte               // encryption information of each sample; nil: none has any
+	auxApart          []auxPlace
 	subsamples        bool
 	gaps              map[int64]int64 // how much longer a sample lasts than it says, until the next
 	fragments         []sampleRange   // the samples of each fragment that was added
@@ -104,7 +105,7 @@ func (b *stretch) addFragment(f *moof) error {
 			}
 		}
 		b.addGroups(t.box, n)
-		if err := b.addAux(t.box, f.box, n); err != nil {
+		if err := b.addAux(t, f, n); err != nil {
 			return err
 		}
 		var x extras
@@ -240,7 +241,7 @@ func (b *stretch) tables() (*sampleTables, error) {
 	}
 	s.extras = b.extras()
 	if b.aux != nil {
-		s.aux = &auxInfo{samples: b.aux, subsamples: b.subsamples}
+		s.aux = &auxInfo{samples: b.aux, subsamples: b.subsamples, apart: b.auxApart}
 	}
 	if s.count > 0 {
 		return s, s.markChunks()

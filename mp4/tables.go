@@ -283,9 +283,7 @@ func (s *sampleTables) readTable(b box) (err error) {
 	case "stss":
 		s.sync, err = b.entries(4)
 		s.all = false
-		if err == nil && !ascending(s.sync) {
-			err = b.damaged(8, "sync samples are not in order")
-		}
+		s.sync = inOrder(s.sync)
 	case "stsz":
 		err = s.readSizes(b)
 	case "stz2":
@@ -308,6 +306,26 @@ func (s *sampleTables) readTable(b box) (err error) {
 		_, err = s.extras.read(b)
 	}
 	return err
+}
+
+// inOrder returns the numbers of a table in ascending order, each once, as some
+// writers do not have them. Those that count from 0 count from 1 afterwards. Table
+// is not changed.
+func inOrder(table []byte) []byte {
+	if ascending(table) {
+		return table
+	}
+	all := make([]uint32, 0, len(table)/4)
+	for i := 0; i+4 <= len(table); i += 4 {
+		all = append(all, be.Uint32(table[i:]))
+	}
+	slices.Sort(all)
+	first := 1 - min(1, all[0])
+	var out []byte
+	for _, n := range slices.Compact(all) {
+		out = be.AppendUint32(out, n+first)
+	}
+	return out
 }
 
 func ascending(table []byte) bool {
