@@ -72,7 +72,12 @@ func (e *sampleEntry) readAudioConfig(config []byte) {
 		return
 	}
 	e.codec = fmt.Sprintf("%s.40.%d", e.format, c.Object)
-	e.sbr = c.SBR
+	// Unsignalled, a stream of 24 kHz at most may have it: sample entries and
+	// timescales of twice the rate say that it does (ISO/IEC 14496-3 section
+	// 1.6.5.3).
+	unsaid := c.Core == objectLC && !c.SBR && !c.NoSBR && c.Rate <= 24000
+	e.sbr = c.SBR || unsaid && e.rate == 2*c.Rate
+	e.sbrMaybe = unsaid && !e.sbr
 	if rate := cmp.Or(c.OutputRate, c.Rate); rate > 0 && (c.SBR || e.rate == 0) { // the entry's field ends at 65,535 Hz
 		e.rate = rate
 	}
@@ -83,6 +88,9 @@ func (e *sampleEntry) readAudioConfig(config []byte) {
 		e.channels = 2
 	}
 }
+
+// objectLC is the audio object type of AAC-LC.
+const objectLC = 2
 
 // objectPS is the audio object type of HE-AAC with parametric stereo.
 const objectPS = 29

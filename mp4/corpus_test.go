@@ -66,13 +66,26 @@ func checkCorpusFile(t *testing.T, path string, truth oracle.TruthFile, refusal 
 	}
 }
 
-// mostPreroll is preroll of a codec of one of the tracks. HE-AAC that does not say
-// how much it takes gets 1 s: at most 24 frames of 2048 samples.
+// mostPreroll is preroll of a codec of one of the tracks. HE-AAC, and what may be
+// it, gets a second where it does not say how much it takes.
 func mostPreroll(tracks []formats.Track, codec string) (most int, ok bool) {
-	if codec == "aac" && slices.ContainsFunc(tracks, func(t formats.Track) bool { return t.Codec == "mp4a.40.5" || t.Codec == "mp4a.40.29" }) {
-		return 24, true
-	}
 	most, ok = preroll[codec]
+	for _, t := range tracks {
+		rate := t.SampleRate
+		switch t.Codec {
+		case "mp4a.40.5", "mp4a.40.29":
+			rate /= 2 // of the core coder
+		case "mp4a.40.2":
+			if rate > 24000 {
+				continue
+			}
+		default:
+			continue
+		}
+		if codec == "aac" {
+			most = max(most, (rate+1023)/1024)
+		}
+	}
 	return most, ok
 }
 

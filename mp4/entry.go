@@ -15,7 +15,8 @@ type sampleEntry struct {
 	codec     string // as in RFC 6381
 	encrypted bool
 	ivSize    int  // bytes of each sample's initialization vector, as tenc says
-	sbr       bool // HE-AAC: spectral band replication is signalled
+	sbr       bool // HE-AAC: there is spectral band replication
+	sbrMaybe  bool // there may be: nothing says
 
 	width, height  int              // of pictures, as coded
 	crop           [2]fragment.Time // the size of the clean aperture; zero: all

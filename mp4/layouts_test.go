@@ -372,3 +372,27 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestSoundComposedLater cuts sound whose first sample has a composition offset,
+// as some writers of AAC state their priming: ffprobe gives each sample out when it
+// does so in the original.
+func TestSoundComposedLater(t *testing.T) {
+	tools.Need(t, "ffprobe")
+	sound := tone()
+	sound.offsets = append([]int32{50}, make([]int32, len(sound.sizes)-1)...)
+	data := (&testFile{tracks: []*testTrack{sound}}).build()
+	path := filepath.Join(t.TempDir(), "original.mp4")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, clip := openBuilt(t, data).cut(t, between(0, 3))
+	want, got := oracle.Packets(t, path), oracle.Packets(t, clip)
+	for i := range min(10, len(want), len(got)) {
+		if got[i].Time != want[i].Time || got[i].Hash != want[i].Hash {
+			t.Errorf("packet %d of the clip is at %g s, in the original at %g", i, got[i].Time, want[i].Time)
+		}
+	}
+	if len(got) < 60 {
+		t.Errorf("%d packets", len(got))
+	}
+}

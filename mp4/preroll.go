@@ -27,7 +27,8 @@ func (t *track) prerollFrom(first int64) int64 {
 	frames, roll := int64(0), t.tables.rollBack()
 	switch t.entry.codecFamily() {
 	case familyAAC:
-		if frames = aacPreroll; t.entry.sbr && roll == 0 { // else the file says it
+		// A roll of a frame or two is what muxers write for AAC of any kind.
+		if frames = aacPreroll; t.entry.sbr && roll <= aacPreroll || t.entry.sbrMaybe && roll == 0 {
 			return min(first-frames, t.back(first, sbrPreroll))
 		}
 	case familyTransform:

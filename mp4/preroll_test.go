@@ -18,6 +18,7 @@ func rolls(typ string, distance int16, samples uint32) []byte {
 // roll group says, and hides them: presentation begins at the interval.
 func TestPreroll(t *testing.T) {
 	lc, he, compatible := esds(0x40, 0x12, 0x10), esds(0x40, 0x2b, 0x92, 0x08, 0), esds(0x40, 0x13, 0x90, 0x56, 0xe5, 0xa0)
+	low, never := esds(0x40, 0x13, 0x08), esds(0x40, 0x13, 0x08, 0x56, 0xe5, 0)
 	xhe := esds(0x40, 0xf9, 0x4a, 0x42, 0)
 	tests := []struct {
 		name   string
@@ -30,6 +31,11 @@ func TestPreroll(t *testing.T) {
 		{"AAC that says so", audio("mp4a", lc), rolls("roll", -1, 200), nil, 39},
 		{"HE-AAC, explicit", audio("mp4a", he), nil, nil, 21},
 		{"HE-AAC, compatible", audio("mp4a", compatible), nil, nil, 21},
+		{"HE-AAC that says what all AAC says", audio("mp4a", he), rolls("roll", -1, 200), nil, 21},
+		{"AAC of 24 kHz, which may be HE-AAC", audioAt(24000<<16, "mp4a", low), nil, nil, 21},
+		{"AAC of 24 kHz that says so", audioAt(24000<<16, "mp4a", low), rolls("roll", -1, 200), nil, 39},
+		{"AAC of 24 kHz that is none", audioAt(24000<<16, "mp4a", never), nil, nil, 39},
+		{"HE-AAC by its rate", audio("mp4a", low), rolls("roll", -1, 200), nil, 21},
 		{"HE-AAC that says so", audio("mp4a", he), rolls("roll", -5, 200), nil, 36},
 		{"xHE-AAC", audio("mp4a", xhe), rolls("roll", -8, 200), nil, 33},
 		{"xHE-AAC with sync samples", audio("mp4a", xhe), rolls("prol", -3, 200), []uint32{1, 31, 61}, 27},

@@ -280,6 +280,9 @@ func (c *cut) fromFirstSample(p piece) piece {
 		return p
 	}
 	first, _, _ := c.track.tables.span(p.samples)
+	if c.track.kind == formats.Audio { // demuxers give sound out by its decode time
+		first = c.track.tables.decode(p.samples.from)
+	}
 	if first *= c.refine; first > p.from && first < p.to {
 		p.start = p.start.Add(fragment.Ticks(first-p.from, c.timescale()))
 		p.from = first

@@ -24,6 +24,7 @@ type Config struct {
 	Channels         int  // of the core coder; 0: not told here
 	Short            bool // frames of 960 samples, not 1024
 	SBR              bool // spectral band replication is signalled
+	NoSBR            bool // it is signalled not to be there; where neither is, it may be
 }
 
 // ParseConfig reads an AudioSpecificConfig; ok is false where it is too short or
@@ -67,7 +68,10 @@ func ParseConfig(p []byte) (c Config, ok bool) {
 // readExtension reads what is said behind the configuration, so that older
 // decoders overlook it (section 1.6.6.1).
 func (c *Config) readExtension(r *bits.Reader) {
-	if r.Left() < 16 || r.Read(11) != 0x2b7 || readObject(r) != objectSBR || r.Read(1) == 0 {
+	if r.Left() < 16 || r.Read(11) != 0x2b7 || readObject(r) != objectSBR {
+		return
+	}
+	if c.NoSBR = r.Read(1) == 0; c.NoSBR {
 		return
 	}
 	c.SBR, c.Object = true, objectSBR
