@@ -20,6 +20,7 @@ import (
 // whose edit begins later in its media than the track lasts, qtdemux 1.22 gives
 // nothing, whoever wrote it.
 func TestAccepted(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "ffprobe", "gst-launch-1.0")
 	var all []made
 	all = append(all, files...)
@@ -37,6 +38,7 @@ func TestAccepted(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			o := mustOpen(t, m.path(t))
 			layouts := []formats.Layout{""}
 			if o.Info().Index != mp4.None { // else it is fragmented anyway

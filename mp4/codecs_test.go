@@ -22,15 +22,10 @@ var codecs = []struct {
 	{made{name: "av1", args: args(picture25, tone48, s("-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime", "-g", "50", "-threads", "1"), aac), frame: 1024, trait: interval{5.013, 7.5}}, false},
 }
 
-// fragments are options that make ffmpeg write the same media in fragments.
-var fragmentOptions = map[string][]string{
-	"indexed": {"-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx"},
-	"bare":    {"-movflags", "+frag_keyframe+delay_moov+default_base_moof+skip_trailer"},
-}
-
 // TestCodecs compares clips of every kind of coding, from progressive and from
 // fragmented files.
 func TestCodecs(t *testing.T) {
+	t.Parallel()
 	for _, m := range codecs {
 		if !m.short && !tools.Full() {
 			continue
@@ -40,16 +35,17 @@ func TestCodecs(t *testing.T) {
 			want = append(want, intervals...)
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, path)
 			for _, i := range want {
 				t.Run(name(i.a, i.b), func(t *testing.T) { m.compare(t, o, path, i) })
 			}
 		})
-		for kind, options := range fragmentOptions {
-			f := m.made
-			f.name, f.args = f.name+"-"+kind, append(append([]string(nil), f.args...), options...)
+		for kind := range fragmentOptions {
+			f := m.in(kind)
 			t.Run(f.name, func(t *testing.T) {
+				t.Parallel()
 				path := f.path(t)
 				o := mustOpen(t, path)
 				for _, i := range want {

@@ -18,6 +18,7 @@ import (
 // that others made, in each layout that it can have, and compares the coded
 // frames with those that were recorded.
 func TestCorpusFragmented(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffprobe")
 	dir, files := oracle.Corpus(t)
 	var paths []string
@@ -29,6 +30,7 @@ func TestCorpusFragmented(t *testing.T) {
 	slices.Sort(paths)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
 			for _, layout := range []formats.Layout{mp4.Progressive, mp4.Fragmented} {
 				t.Run(string(layout), func(t *testing.T) { checkFragmented(t, filepath.Join(dir, path), files[path], layout) })
 			}
@@ -38,7 +40,7 @@ func TestCorpusFragmented(t *testing.T) {
 
 func checkFragmented(t *testing.T, path string, truth oracle.TruthFile, layout formats.Layout) {
 	o := mustOpen(t, path)
-	original := oracle.Packets(t, path)
+	original := oracle.OriginalPackets(t, path)
 	var checked int
 	for n := range full(3, 1) {
 		intervals := map[float64]oracle.TruthInterval{}

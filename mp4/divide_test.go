@@ -20,6 +20,7 @@ import (
 // TestDivided cuts progressive files into fragments and compares the clips as
 // those of fragmented files.
 func TestDivided(t *testing.T) {
+	t.Parallel()
 	all := append([]made(nil), files...)
 	for _, c := range codecs {
 		all = append(all, c.made)
@@ -29,6 +30,7 @@ func TestDivided(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, path)
 			for _, i := range m.compared() {
@@ -45,6 +47,7 @@ const coarse = "coarse-timescale"
 // coarse to state where the interval begins shows its pictures by less than a tick
 // early; none is missing.
 func TestDividedCoarse(t *testing.T) {
+	t.Parallel()
 	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == coarse })]
 	path := m.path(t)
 	o := mustOpen(t, path)

@@ -60,14 +60,15 @@ func checkDecrypted(t *testing.T, plain, clip string, least int) {
 	}
 }
 
+// locked is the first of [files], encrypted.
+var locked = made{name: "cenc", args: files[0].args, mux: "encryption_scheme=cenc-aes-ctr:encryption_key=" + testKey + ":encryption_kid=a7e61c373e219033c21091fa607bf3b8"}
+
 // TestEncrypted passes encrypted tracks through: with the original's key, the
 // clip's samples decrypt to what they were.
 func TestEncrypted(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "ffprobe")
 	plain := files[0]
-	locked := plain
-	locked.name, locked.args = "cenc", append(append([]string(nil), plain.args...),
-		"-encryption_scheme", "cenc-aes-ctr", "-encryption_key", testKey, "-encryption_kid", "a7e61c373e219033c21091fa607bf3b8")
 	o := mustOpen(t, locked.path(t))
 	plan, clip := o.cut(t, between(5.013, 7.5))
 	if len(plan.Warnings) != 2 || !strings.Contains(plan.Warnings[0].Reason, "encrypted") {
@@ -145,8 +146,9 @@ func withTables(data, boxes []byte) []byte {
 // either scheme: with a vector for each sample, or with one for all. What is said
 // of each sample's encryption stays what mp4ff reads in the original.
 func TestEncryptedFragments(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "ffprobe")
-	plain := made{name: "to-encrypt", args: args(picture25, x264, s("-bf", "2", "-movflags", "+frag_keyframe+delay_moov+default_base_moof"))}
+	plain := made{name: "to-encrypt", args: args(picture25, x264), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof"}
 	data, err := os.ReadFile(plain.path(t))
 	if err != nil {
 		t.Fatal(err)

@@ -11,37 +11,37 @@ import (
 	"github.com/mediafrag/mediafrag/mp4"
 )
 
-// fragmentedFiles are the kinds of fragmented files that ffmpeg writes.
+// fragmentedFiles are the kinds of fragmented files that ffmpeg writes. Of those
+// that it writes together, the durations in fragments of one frame are wrong.
 var fragmentedFiles = []struct {
 	made
 	index formats.Index
 }{
-	{made{name: "sidx", args: args(picture25, tone48, x264, aac, s("-movflags", "+frag_keyframe+empty_moov+default_base_moof+dash+global_sidx")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Sidx},
-	{made{name: "sidx-edits", args: args(picture25, tone48, x264, aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Sidx},
-	{made{name: "mfra", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+empty_moov+default_base_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
-	{made{name: "mfra-edits", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
-	{made{name: "mfra-short-fragments", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+frag_keyframe+delay_moov")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
-	{made{name: "mfra-every-frame", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_every_frame+delay_moov")), frame: 1024, trait: interval{12.345, 12.5}}, mp4.None},
-	{made{name: "hybrid", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+default_base_moof")), frame: 1024, trait: interval{1.013, 3.5}}, mp4.Mfra},
-	{made{name: "hybrid-bare", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+default_base_moof+skip_trailer")), frame: 1024, trait: interval{1.413, 1.9}}, mp4.None},
-	{made{name: "one-track-each", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+separate_moof")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
-	{made{name: "sidx-each", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+dash+skip_trailer")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
-	{made{name: "bare", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+skip_trailer")), frame: 1024, trait: interval{5.013, 9.5}}, mp4.None},
-	{made{name: "bare-absolute", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+skip_trailer")), frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
-	{made{name: "bare-short-fragments", args: args(picture25, tone48, x264, s("-bf", "3"), aac, s("-frag_duration", "300000", "-movflags", "+delay_moov+default_base_moof+skip_trailer")), frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
-	{made{name: "bare-one-track-each", args: args(picture25, tone441, x264, s("-bf", "3"), aac, s("-movflags", "+frag_keyframe+delay_moov+default_base_moof+separate_moof+skip_trailer")), frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
-	{made{name: "opus-fragments", args: args(tone48, s("-c:a", "libopus", "-b:a", "64k", "-frag_duration", "500000", "-movflags", "+delay_moov+default_base_moof+dash+global_sidx")), frame: 960, trait: interval{4.2, 6}}, mp4.Sidx},
+	{made{name: "sidx", args: args(picture25, tone48, x264, aac), mux: "movflags=+frag_keyframe+empty_moov+default_base_moof+dash+global_sidx", frame: 1024, trait: interval{5.013, 7.5}}, mp4.Sidx},
+	{made{name: "sidx-edits", args: args(picture25, tone48, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx", frame: 1024, trait: interval{5.013, 7.5}}, mp4.Sidx},
+	{made{name: "mfra", args: args(picture25, tone441, x264, aac), mux: "movflags=+frag_keyframe+empty_moov+default_base_moof", frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "mfra-edits", args: args(picture25, tone441, x264, aac), mux: "movflags=+frag_keyframe+delay_moov", frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "mfra-short-fragments", args: args(picture25, tone441, x264, aac), mux: "frag_duration=300000:movflags=+frag_keyframe+delay_moov", frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "mfra-every-frame", args: args(picture25, tone441, x264, aac, s("-movflags", "+frag_every_frame+delay_moov")), frame: 1024, trait: interval{12.345, 12.5}}, mp4.None},
+	{made{name: "hybrid", args: args(picture25, tone441, x264, aac), mux: "movflags=+frag_keyframe+default_base_moof", frame: 1024, trait: interval{1.013, 3.5}}, mp4.Mfra},
+	{made{name: "hybrid-bare", args: args(picture25, tone441, x264, aac), mux: "frag_duration=300000:movflags=+default_base_moof+skip_trailer", frame: 1024, trait: interval{1.413, 1.9}}, mp4.None},
+	{made{name: "one-track-each", args: args(picture25, tone441, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+separate_moof", frame: 1024, trait: interval{5.013, 7.5}}, mp4.Mfra},
+	{made{name: "sidx-each", args: args(picture25, tone48, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+dash+skip_trailer", frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
+	{made{name: "bare", args: args(picture25, tone48, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+skip_trailer", frame: 1024, trait: interval{5.013, 9.5}}, mp4.None},
+	{made{name: "bare-absolute", args: args(picture25, tone48, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+skip_trailer", frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
+	{made{name: "bare-short-fragments", args: args(picture25, tone48, x264, aac), mux: "frag_duration=300000:movflags=+delay_moov+default_base_moof+skip_trailer", frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
+	{made{name: "bare-one-track-each", args: args(picture25, tone441, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+separate_moof+skip_trailer", frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
+	{made{name: "opus-fragments", args: args(tone48, s("-c:a", "libopus", "-b:a", "64k")), mux: "frag_duration=500000:movflags=+delay_moov+default_base_moof+dash+global_sidx", frame: 960, trait: interval{4.2, 6}}, mp4.Sidx},
 }
 
 // fragmentedCodings are the codings of [files] in fragments. A full run has all
 // of them, a short one the first.
 var fragmentedCodings = func() []made {
 	var out []made
-	inFragments := s("-frag_duration", "1500000", "-movflags", "+delay_moov+default_base_moof")
 	for _, m := range files {
 		switch m.name {
 		case "mpeg4-mp3", "flac", "mp3", "alac", "ac3", "pcm", "all-sync", "aac-noise":
-			m.name, m.args = m.name+"-fragments", append(m.args[:len(m.args):len(m.args)], inFragments...)
+			m.name, m.mux = m.name+"-fragments", "frag_duration=1500000:movflags=+delay_moov+default_base_moof"
 			m.frame = max(m.frame, 1024) // ffmpeg writes PCM in samples of that many
 			out = append(out, m)
 		}
@@ -51,11 +51,13 @@ var fragmentedCodings = func() []made {
 
 // TestFragmentedCodings cuts fragments of every coding in both layouts.
 func TestFragmentedCodings(t *testing.T) {
+	t.Parallel()
 	for n, m := range fragmentedCodings {
 		if n > 0 && !tools.Full() {
 			break
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, path)
 			for _, i := range m.compared() {
@@ -70,11 +72,13 @@ func TestFragmentedCodings(t *testing.T) {
 // TestFragmented cuts fragmented files in both layouts and compares the clips
 // as those of progressive files.
 func TestFragmented(t *testing.T) {
+	t.Parallel()
 	if pairs := (2*len(files) + len(fragmentedFiles) + len(fragmentedCodings) + 2*len(codecs)) * (1 + len(intervals)); pairs < budget.PairsMP4Full {
 		t.Errorf("the matrices have %d pairs, want at least %d", pairs, budget.PairsMP4Full)
 	}
 	for _, m := range fragmentedFiles {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, path)
 			if got := o.Info().Index; got != m.index {

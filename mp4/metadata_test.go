@@ -30,7 +30,7 @@ func TestMetadata(t *testing.T) {
 	o := mustOpen(t, path)
 	info := o.Info()
 	if v, a := info.Tracks[0], info.Tracks[1]; v.Language != "fra" || v.Name != "Camera one" || a.Language != "deu" || a.Name != "Ton" ||
-		v.Width != 108 || v.Height != 192 || v.CodedWidth != 192 || v.CodedHeight != 108 || v.FrameRate.String() != "25" || a.SampleRate != 48000 || a.Channels != 1 {
+		v.Width != 54 || v.Height != 96 || v.CodedWidth != 96 || v.CodedHeight != 54 || v.FrameRate.String() != "25" || a.SampleRate != 48000 || a.Channels != 1 {
 		t.Errorf("info says %+v and %+v", v, a)
 	}
 	_, clip := o.cut(t, between(3.1, 5))

@@ -21,21 +21,17 @@ var openGroups = []made{
 // do not, and that besides show whatever they can decode. None shows a broken
 // picture, and all show every picture of the interval.
 func TestOpenGroups(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "ffprobe")
 	players := map[string][]string{
 		"ffmpeg":       nil,
 		"no edit list": {"-ignore_editlist", "1"},
 		"shows all":    {"-ignore_editlist", "1", "-flags", "+output_corrupt", "-flags2", "+showall"},
 	}
-	kinds := map[string][]string{"progressive": nil, "indexed": fragmentOptions["indexed"], "bare": fragmentOptions["bare"]}
 	for _, m := range openGroups {
-		for kind, options := range kinds {
-			if kind == "bare" && !tools.Full() {
-				continue
-			}
-			m := m
-			m.name, m.args = m.name+"-"+kind, append(m.args[:len(m.args):len(m.args)], options...)
+		for _, m := range []made{m, m.in("indexed"), m.in("bare")}[:full(3, 2)] {
 			t.Run(m.name, func(t *testing.T) {
+				t.Parallel()
 				path := m.path(t)
 				o := mustOpen(t, path)
 				original := oracle.Original(t, path).Video[0]

@@ -2,50 +2,22 @@ package mp4_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
-	"github.com/mediafrag/mediafrag/internal/tools"
-)
-
-// made is a file that a test makes with ffmpeg, and how its clips compare.
-type made struct {
-	name  string
-	ext   string // default "mp4"
-	args  []string
-	noise bool // its decoder adds noise: compare coded frames and the residual
-	frame int  // samples that the sound may run over: the coded frame of its decoder
-	trait interval
-
-	// complaint is what ffmpeg says of pictures that refer to what was cut, and
-	// that are hidden.
-	complaint string
-}
-
-type interval struct{ a, b float64 } // b < 0: open
-
-// Common inputs: 20 s of moving pictures and a tone with beeps.
-var (
-	picture25 = []string{"-f", "lavfi", "-i", "testsrc2=s=192x108:r=25:d=20"}
-	tone441   = []string{"-f", "lavfi", "-i", "sine=f=440:b=3:r=44100:d=20"}
-	tone48    = []string{"-f", "lavfi", "-i", "sine=f=440:b=3:r=48000:d=20"}
-	x264      = []string{"-c:v", "libx264", "-preset", "veryfast", "-g", "50", "-keyint_min", "50", "-sc_threshold", "0", "-threads", "1"}
-	aac       = []string{"-c:a", "aac", "-b:a", "64k", "-aac_pns", "0"}
 )
 
 // files are the kinds of progressive files. The trait of each is the pair that
 // is compared in a short run.
 var files = []made{
-	{name: "b-frames", args: args(picture25, tone441, x264, s("-bf", "3"), aac), frame: 1024, trait: interval{5.013, 7.5}},
-	{name: "faststart", args: args(picture25, tone48, x264, aac, s("-movflags", "+faststart")), frame: 1024, trait: interval{4, 6}},
+	{name: "b-frames", args: args(picture25, tone441, x264, aac), frame: 1024, trait: interval{5.013, 7.5}},
+	{name: "faststart", args: args(picture25, tone48, x264, aac), mux: "movflags=+faststart", frame: 1024, trait: interval{4, 6}},
 	{name: "no-b-frames", args: args(picture25, tone441, x264, s("-bf", "0"), aac, s("-ac", "2")), frame: 1024, trait: interval{3.99, 6.01}},
-	{name: "ntsc", args: args(s("-f", "lavfi", "-i", "testsrc2=s=192x108:r=30000/1001:d=20"), tone48, x264, s("-bf", "2"), aac), frame: 1024, trait: interval{10.01, 12.345}},
-	{name: "coarse-timescale", args: args(s("-f", "lavfi", "-i", "testsrc2=s=192x108:r=24:d=20"), tone48, x264, s("-bf", "2", "-video_track_timescale", "24"), aac), frame: 1024, trait: interval{7.123, 9.02}},
-	{name: "no-edit-list", args: args(picture25, tone441, x264, s("-bf", "0"), aac, s("-use_editlist", "0")), frame: 1024, trait: interval{6.5, 7.5}},
+	{name: "ntsc", args: args(s("-f", "lavfi", "-i", "testsrc2=s=96x54:r=30000/1001:d=20"), tone48, x264, s("-bf", "2"), aac), frame: 1024, trait: interval{10.01, 12.345}},
+	{name: "coarse-timescale", args: args(s("-f", "lavfi", "-i", "testsrc2=s=96x54:r=24:d=20"), tone48, x264, s("-bf", "2"), aac), mux: "video_track_timescale=24", frame: 1024, trait: interval{7.123, 9.02}},
+	{name: "no-edit-list", args: args(picture25, tone441, x264, s("-bf", "0"), aac), mux: "use_editlist=0", frame: 1024, trait: interval{6.5, 7.5}},
 	{name: "late-sound", args: args(picture25, s("-itsoffset", "1.5"), tone48, x264, aac), frame: 1024, trait: interval{1, 3}},
 	{name: "late-picture", args: args(tone48, s("-itsoffset", "2.2"), picture25, x264, aac), frame: 1024, trait: interval{1, 3}},
 	{name: "two-sounds", args: args(picture25, tone48, s("-f", "lavfi", "-i", "sine=f=880:b=5:r=32000:d=20"), s("-map", "0", "-map", "1", "-map", "2"), x264, aac), frame: 1024, trait: interval{8, 9}},
@@ -68,57 +40,16 @@ var intervals = []interval{
 	{4, 6}, {3.99, 6}, {4.01, 5.5}, {5.013, 5.9}, {0, 1}, {19, 20}, {0, 20}, {7.3, -1}, {12.345, 12.5},
 }
 
-// compared are the intervals that are cut: the one that shows the file's trait,
-// and all in a full run.
-func (m made) compared() []interval {
-	if tools.Full() {
-		return append([]interval{m.trait}, intervals...)
-	}
-	return []interval{m.trait}
-}
-
-func s(args ...string) []string { return args }
-
-func args(lists ...[]string) []string {
-	var inputs, out []string
-	for _, l := range lists {
-		if len(l) > 1 && (l[0] == "-f" || l[0] == "-itsoffset") {
-			inputs = append(inputs, l...)
-		} else {
-			out = append(out, l...)
-		}
-	}
-	return append(inputs, out...)
-}
-
-var (
-	makeOnce sync.Map
-)
-
-// path makes the file, once in a test run.
-func (m made) path(t testing.TB) string {
-	t.Helper()
-	tools.Need(t, "ffmpeg", "ffprobe")
-	ext := m.ext
-	if ext == "" {
-		ext = "mp4"
-	}
-	path := filepath.Join(tempDir, m.name+"."+ext)
-	once, _ := makeOnce.LoadOrStore(path, sync.OnceFunc(func() {
-		oracle.FFmpeg(t, append(append([]string{}, m.args...), "-map_metadata", "-1", "-fflags", "+bitexact", path)...)
-	}))
-	once.(func())()
-	return path
-}
-
 // TestOracle decodes originals and clips with ffmpeg and compares them picture
 // by picture and sample by sample.
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	if pairs := len(files) * (1 + len(intervals)); pairs < budget.PairsMP4 {
 		t.Errorf("the matrix has %d pairs, want at least %d", pairs, budget.PairsMP4)
 	}
 	for _, m := range files {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, path)
 			for _, i := range m.compared() {
@@ -222,6 +153,7 @@ func (m made) starts(t *testing.T, n int, original, got oracle.Sound, i interval
 // TestPictureUnderWay cuts a file of sync samples in the middle of a picture:
 // the one that is on screen then is in the clip, and demuxers give it out.
 func TestPictureUnderWay(t *testing.T) {
+	t.Parallel()
 	m := made{name: "intra", ext: "mov", args: args(picture25, s("-c:v", "mjpeg", "-q:v", "20"))}
 	path := m.path(t)
 	_, clip := mustOpen(t, path).cut(t, between(5.51, 6.03))

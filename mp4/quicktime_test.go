@@ -15,6 +15,7 @@ import (
 // one sample that counts from its beginning: the clip's edit begins as far into
 // it as the clip begins into the film.
 func TestTimeCode(t *testing.T) {
+	t.Parallel()
 	m := made{name: "timecode", ext: "mov", args: args(picture25, tone48, s("-c:v", "mpeg4", "-g", "25", "-c:a", "pcm_s16le", "-timecode", "01:00:00:00"))}
 	o := mustOpen(t, m.path(t))
 	plan, path := o.cut(t, between(5, 7))
@@ -48,6 +49,7 @@ func TestTimeCode(t *testing.T) {
 // TestSoundDescriptions cuts QuickTime sound whose description is of version 1
 // and 2, sample by sample.
 func TestSoundDescriptions(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "ffprobe")
 	for _, m := range []made{
 		{name: "version-0", ext: "mov", args: args(tone48, s("-c:a", "pcm_s16be")), trait: interval{2.0001, 3.4567}},
@@ -56,6 +58,7 @@ func TestSoundDescriptions(t *testing.T) {
 		{name: "compressed", ext: "mov", args: args(tone48, aac), frame: 1024, trait: interval{2.0001, 3.4567}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			o := mustOpen(t, m.path(t))
 			info := o.Info().Tracks[0]
 			if rate := map[string]int{"version-2": 96000}[m.name]; rate != 0 && (info.SampleRate != rate || info.Channels != 2) {
@@ -69,6 +72,7 @@ func TestSoundDescriptions(t *testing.T) {
 // TestSubtitles cuts subtitles along with the pictures: the one on screen at
 // the beginning is kept, from there on.
 func TestSubtitles(t *testing.T) {
+	t.Parallel()
 	tools.Need(t, "ffmpeg", "ffprobe")
 	dir := t.TempDir()
 	list, path := filepath.Join(dir, "s.srt"), filepath.Join(dir, "s.mp4")

@@ -197,8 +197,10 @@ func checkSamples(t *testing.T, id uint32, have, want []isoSample, a float64) {
 
 // TestReadBack reads clips of every kind of file back with mp4ff.
 func TestReadBack(t *testing.T) {
+	t.Parallel()
 	for _, m := range files {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			for _, i := range m.compared() {
 				checkFile(t, path, i.a, i.b)
@@ -210,12 +212,14 @@ func TestReadBack(t *testing.T) {
 // TestCorpusTimeline does the same for the progressive files that others made,
 // by the rule as it is written: some of them ffmpeg reads otherwise.
 func TestCorpusTimeline(t *testing.T) {
+	t.Parallel()
 	dir, truth := oracle.Corpus(t)
 	for path, f := range truth {
 		if !strings.HasPrefix(path, "mp4/") || refused[path] != nil {
 			continue
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
 			for n := range 3 {
 				if n < len(f.Streams[0].Intervals) {
 					i := f.Streams[0].Intervals[n]

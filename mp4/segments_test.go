@@ -22,10 +22,11 @@ type segmented struct {
 	segments []mp4.Segment
 	opener   seektest.Opener
 	whole    string
+	data     [][]byte // of each segment
 }
 
 // segment makes a rendition with ffmpeg.
-func segment(t *testing.T, name string, inMemory bool, args ...string) segmented {
+func segment(t *testing.T, name string, args ...string) segmented {
 	t.Helper()
 	tools.Need(t, "ffmpeg", "ffprobe")
 	dir := filepath.Join(t.TempDir(), name)
@@ -48,15 +49,13 @@ func segment(t *testing.T, name string, inMemory bool, args ...string) segmented
 			t.Fatal(err)
 		}
 		all = append(all, data...)
+		s.data = append(s.data, data)
 		seg := mp4.Segment{
 			Resource: seek.Info{Name: f, Size: -1}, Range: seek.Range{Length: seek.ToEnd}, Start: fragment.Seconds(int64(2 * i)),
 		}
 		source := seektest.New(data)
 		source.Info.Name = f
 		s.opener[f] = source
-		if inMemory {
-			seg.Data = data
-		}
 		s.segments = append(s.segments, seg)
 	}
 	s.whole = filepath.Join(dir, "whole.mp4")
@@ -66,11 +65,23 @@ func segment(t *testing.T, name string, inMemory bool, args ...string) segmented
 	return s
 }
 
+// inMemory gives the segments their bytes.
+func (s segmented) inMemory() {
+	for i := range s.segments {
+		s.segments[i].Data = s.data[i]
+	}
+}
+
 // TestRenditions joins a rendition of pictures and one of sound into one clip.
 func TestRenditions(t *testing.T) {
+	t.Parallel()
+	video := segment(t, "video", args(picture25, x264, s("-bf", "2"))...)
+	audio := segment(t, "audio", args(tone48, aac)...)
 	for _, inMemory := range []bool{false, true} {
-		video := segment(t, "video", inMemory, args(picture25, x264, s("-bf", "2"))...)
-		audio := segment(t, "audio", inMemory, args(tone48, aac)...)
+		if inMemory {
+			video.inMemory()
+			audio.inMemory()
+		}
 		for _, i := range []interval{{5.013, 13.5}, {4.5, 5.5}, {0, 20}, {8, 10}, {6.001, 7.9}}[:full(5, 2)] {
 			t.Run(name(i.a, i.b), func(t *testing.T) { joinRenditions(t, video, audio, i) })
 		}

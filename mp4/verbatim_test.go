@@ -19,11 +19,13 @@ var absolute = map[string]bool{"mfra-edits": true, "bare-absolute": true, "mfra-
 // TestVerbatim: a verbatim clip of a fragmented file is its header and a run of
 // its bytes, which ffmpeg decodes to all the pictures of the interval.
 func TestVerbatim(t *testing.T) {
+	t.Parallel()
 	for _, m := range fragmentedFiles {
 		if strings.HasPrefix(m.name, "hybrid") || m.name == "opus-fragments" || !tools.Full() && m.name != "sidx" && m.name != "mfra-edits" {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, path)
 			interval := fragment.Between(fragment.FromSeconds(m.trait.a), fragment.FromSeconds(m.trait.b))

@@ -6,7 +6,6 @@ package oracle
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -87,24 +86,10 @@ func Decode(t testing.TB, path string) *Decoded {
 	return all
 }
 
-// stream is what ffprobe says of a stream.
-type stream struct {
-	Index       int
-	CodecType   string `json:"codec_type"`
-	Channels    int
-	Disposition struct {
-		AttachedPic int `json:"attached_pic"`
-	}
-}
-
 // streams returns a file's pictures and sounds, cover pictures left out.
-func streams(t testing.TB, path string) []stream {
+func streams(t testing.TB, path string) []Stream {
 	t.Helper()
-	var doc struct{ Streams []stream }
-	if err := json.Unmarshal(Run(t, "ffprobe", "-v", "error", "-show_streams", "-of", "json", path), &doc); err != nil {
-		t.Fatalf("ffprobe %s: %v", path, err)
-	}
-	return slices.DeleteFunc(doc.Streams, func(s stream) bool {
+	return slices.DeleteFunc(probe(t, path, "-show_streams").streams, func(s Stream) bool {
 		return s.Disposition.AttachedPic != 0 || s.CodecType != "video" && (s.CodecType != "audio" || s.Channels == 0)
 	})
 }

@@ -18,10 +18,37 @@ type Packet struct {
 	Hash      string // of the payload
 }
 
+// Stream is what ffprobe says of a stream.
+type Stream struct {
+	Index       int
+	ID          string // hexadecimal
+	CodecType   string `json:"codec_type"`
+	Profile     string
+	Width       int
+	Height      int
+	Channels    int
+	SampleRate  string `json:"sample_rate"`
+	Disposition struct {
+		AttachedPic int `json:"attached_pic"`
+	}
+}
+
+// probed is a file as ffprobe lists it.
+type probed struct {
+	packets []Packet
+	streams []Stream
+}
+
 // Packets lists the packets of a file in the order of its streams and decoding.
 func Packets(t testing.TB, path string) []Packet {
 	t.Helper()
+	return probe(t, path, "-show_packets", "-show_data_hash", "MD5").packets
+}
+
+func probe(t testing.TB, path string, show ...string) probed {
+	t.Helper()
 	var doc struct {
+		Streams []Stream
 		Packets []struct {
 			Stream   int    `json:"stream_index"`
 			Time     string `json:"pts_time"`
@@ -30,25 +57,39 @@ func Packets(t testing.TB, path string) []Packet {
 			Hash     string `json:"data_hash"`
 		}
 	}
-	out := Run(t, "ffprobe", "-v", "error", "-show_packets", "-show_data_hash", "MD5", "-of", "json", path)
+	out := Run(t, "ffprobe", append(append([]string{"-v", "error"}, show...), "-of", "json", path)...)
 	if err := json.Unmarshal(out, &doc); err != nil {
 		t.Fatalf("ffprobe %s: %v", path, err)
 	}
-	var packets []Packet
-	for _, p := range doc.Packets {
-		at, _ := strconv.ParseFloat(p.Time, 64)
-		length, _ := strconv.ParseFloat(p.Duration, 64)
-		packets = append(packets, Packet{p.Stream, at, at + length, len(p.Flags) > 0 && p.Flags[0] == 'K', p.Hash})
+	p := probed{streams: doc.Streams}
+	for _, q := range doc.Packets {
+		at, _ := strconv.ParseFloat(q.Time, 64)
+		length, _ := strconv.ParseFloat(q.Duration, 64)
+		p.packets = append(p.packets, Packet{q.Stream, at, at + length, len(q.Flags) > 0 && q.Flags[0] == 'K', q.Hash})
 	}
-	fillLengths(packets)
-	return packets
+	fillLengths(p.packets)
+	return p
+}
+
+// original lists a file, once for each path.
+func original(t testing.TB, path string) probed {
+	t.Helper()
+	once, _ := listed.LoadOrStore(path, sync.OnceValue(func() probed {
+		return probe(t, path, "-show_streams", "-show_packets", "-show_data_hash", "MD5")
+	}))
+	return once.(func() probed)()
 }
 
 // OriginalPackets is Packets, once for each path.
 func OriginalPackets(t testing.TB, path string) []Packet {
 	t.Helper()
-	once, _ := listed.LoadOrStore(path, sync.OnceValue(func() []Packet { return Packets(t, path) }))
-	return once.(func() []Packet)()
+	return original(t, path).packets
+}
+
+// OriginalStreams lists the streams of a file, once for each path.
+func OriginalStreams(t testing.TB, path string) []Stream {
+	t.Helper()
+	return original(t, path).streams
 }
 
 // fillLengths gives packets without a length that to the next one presented of
