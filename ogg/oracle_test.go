@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
@@ -77,6 +79,9 @@ func (m made) compare(t *testing.T, o *opened, path string, i interval) {
 		m.compareOpus(t, path, clip, zero, i.b)
 	case "flac", "speex":
 		m.compareWhole(t, path, clip, zero, i.b)
+	}
+	if m.codec == "speex" {
+		compareSpeex(t, path, clip, o.Info().Duration, plan.Covered)
 	}
 	if m.full != nil || m.codec == "flac" || m.codec == "speex" {
 		return
@@ -226,6 +231,38 @@ func (m made) compareWhole(t *testing.T, path, clip string, a, b float64) {
 	}
 }
 
+// compareSpeex compares what speexdec decodes, once the decoder has forgotten
+// where it began: the clip's first sample is that at which covered begins. Of the
+// original, the decoder leaves out the encoder's delay at the beginning.
+func compareSpeex(t *testing.T, path, clip string, duration fragment.Time, covered fragment.Interval) {
+	t.Helper()
+	tools.Need(t, "speexdec")
+	const rate = 16000
+	decode := func(in string) []float32 {
+		out := filepath.Join(t.TempDir(), "pcm")
+		oracle.Run(t, "speexdec", in, out)
+		var samples []float32
+		for raw := mustRead(t, out); len(raw) >= 2; raw = raw[2:] {
+			samples = append(samples, float32(int16(binary.LittleEndian.Uint16(raw)))/(1<<15))
+		}
+		return samples
+	}
+	all, have := decode(path), decode(clip)
+	from := int(covered.Start.Round(rate)) - (int(duration.Round(rate)) - len(all))
+	want := all[max(0, from):min(from+len(have), len(all))]
+	if lost := int(covered.End.Sub(covered.Start.Max(fragment.Time{})).Round(rate)) - len(have); lost < 0 || lost > rate/50 { // a frame
+		t.Errorf("speexdec: %d samples of %v", len(have), covered)
+	}
+	forgets := 0
+	if from > 0 {
+		forgets = min(int(budget.SpeexForgets*rate), len(want))
+	}
+	r := oracle.CompareAudio(want[forgets:], have[min(forgets, len(have)):], rate, 1)
+	if len(want) > forgets && (r.Offset != 0 || r.Residual > budget.SpeexResidual) {
+		t.Errorf("speexdec: %v, want a residual of at most %d dB", r, budget.SpeexResidual)
+	}
+}
+
 // frame is a coded frame of sound.
 type frame struct {
 	from, to float64 // seconds
@@ -233,7 +270,17 @@ type frame struct {
 	key      bool
 }
 
+// frames returns the frames of a stream as ffprobe lists them, which must not be
+// changed. A file is asked of once.
 func frames(t *testing.T, path, stream string) []frame {
+	t.Helper()
+	known, _ := frameLists.LoadOrStore(path+" "+stream, sync.OnceValue(func() []frame { return listFrames(t, path, stream) }))
+	return known.(func() []frame)()
+}
+
+var frameLists sync.Map
+
+func listFrames(t *testing.T, path, stream string) []frame {
 	t.Helper()
 	var doc struct {
 		Packets []struct {

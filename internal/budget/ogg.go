@@ -8,6 +8,10 @@ const (
 	// original, in dB: its state never quite forgets where decoding began. All
 	// other Opus is the same to the bit, by 1 s of pre-roll.
 	SilkResidual = -40
+	// SpeexResidual is the same of Speex, behind so many seconds in which its
+	// decoder forgets where it began.
+	SpeexResidual = -35
+	SpeexForgets  = 0.75
 )
 
 // Search for a time in Ogg. A round is up to 4 probes in parallel; the one that
