@@ -2,6 +2,7 @@ package ogg
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -108,5 +109,54 @@ func TestHalfSeen(t *testing.T) {
 	m.remember(cut, data[cut:], true)
 	if b := m.boundary(l, 1); b.at >= 0 {
 		t.Errorf("the link ends at %d, it is said, and the page at %d was not seen", b.at, len(first))
+	}
+}
+
+// A short link before a long one is found also where both have the same serial
+// number, so that page numbers near the end of the file are about what its bytes
+// suggest; times are those of the joined links, and the search takes as many rounds
+// as are allowed for the boundary beside its own.
+func TestShortLinkBeforeLong(t *testing.T) {
+	counted := func(data []byte) []byte { return withSerials(data, -synthSerial&(1<<32-1)+3) }
+	long := 1800
+	for _, short := range []int{10, 15, 31, 50, 74, 120, 170} {
+		for _, kind := range []string{"steady", "music"} {
+			make := func(seconds int, seed uint64) []byte {
+				if kind == "music" {
+					return counted(music(seconds, seed))
+				}
+				return counted(steady(seconds, seed, 12000))
+			}
+			seektest.Counted(t, fmt.Sprintf("%s, %d s before %d s", kind, short, long), func(t *testing.T) {
+				first := make(short, 1)
+				data := slices.Concat(first, make(long, 2))
+				o := over(t, seektest.New(data), formats.Env{})
+				before := o.gate.rounds
+				plan, err := o.Plan(t.Context(), formats.Selection{Interval: part(1500, 1510)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rounds := o.gate.rounds - before; rounds > budget.OggChainRounds+2*budget.OggMostRounds {
+					t.Errorf("%d rounds", rounds)
+				}
+				links := o.Media.(*media).links().links
+				if len(links) != 2 || links[1].off != int64(len(first)) {
+					t.Fatalf("%d links, want the second at %d", len(links), len(first))
+				}
+				alone := over(t, seektest.New(data[len(first):]), formats.Env{})
+				want, err := alone.Plan(t.Context(), formats.Selection{Interval: part(float64(1500-short), float64(1510-short))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				at := plan.Parts[1].Offset - int64(len(first))
+				if at != want.Parts[1].Offset || plan.Parts[1].Length != want.Parts[1].Length {
+					t.Errorf("its middle is at %d of the second link, want %d", at, want.Parts[1].Offset)
+				}
+				info, err := over(t, seektest.New(data), formats.Env{}).Inspect(t.Context())
+				if err != nil || len(info.Chapters) != 2 || info.Duration.Round(1) != int64(short+long) {
+					t.Errorf("%d links of %s s, %v", len(info.Chapters), info.Duration, err)
+				}
+			})
+		}
 	}
 }

@@ -11,7 +11,7 @@
 //
 //   - page.go, packet.go: pages and the packets that lie across them
 //   - mapping.go and a file for each codec: headers, and granule positions as time
-//   - link.go, end.go, chain.go: the streams of one logical file, and files in a row
+//   - link.go, end.go, chain.go, review.go: the streams of one logical file, and files in a row
 //   - media.go, extent.go: what is known of a resource, which may grow or tell no length
 //   - search.go, keyframe.go, jobs.go, index.go: which bytes hold a time
 //   - cutting.go, carry.go, carry_text.go: the packets that a clip needs

@@ -49,14 +49,14 @@ func TestIndex(t *testing.T) {
 			pages := scanPages(plain, 0, true).pages
 			bos := pages[1].end() // two first pages
 			out = append(out, plain[:bos]...)
-			out = w.flush(w.add(out, piece{data: indexPacket(1, 25, points), begins: true, ends: true}, 0), 0, 0)
+			out = w.flush(w.add(out, piece{data: indexPacket(synthSerial+1, 25, points), begins: true, ends: true}, 0), 0, 0)
 			out = w.flush(w.add(out, piece{begins: true, ends: true}, 0), 0, flagEOS)
 			return append(out, plain[bos:]...)
 		}
 		shift := int64(len(build()) - len(plain))
 		key := int64(-1)
 		for _, p := range scanPages(plain, 0, true).pages {
-			if g := p.granule >> 6; p.serial == 1 && p.granule > 0 && g > key && len(points) < 40 {
+			if g := p.granule >> 6; p.serial == synthSerial+1 && p.granule > 0 && g > key && len(points) < 40 {
 				key = g
 				points = append(points, keypoint{p.off + shift + off, g - 1})
 			}

@@ -79,14 +79,21 @@ func (c *chain) timed() bool {
 // Inspect finds all links. A resource that can only be read from its beginning,
 // and may never end, is not read for that.
 func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
-	err := m.reach(ctx, func(fragment.Time) bool {
-		i := m.window.Info()
-		return i.Sequential && i.Size < 0
-	})
-	if err != nil {
-		return formats.Info{}, err
+	for {
+		err := m.reach(ctx, func(fragment.Time) bool {
+			i := m.window.Info()
+			return i.Sequential && i.Size < 0
+		})
+		if err != nil {
+			return formats.Info{}, err
+		}
+		revised, err := m.review(ctx, m.links()).wait(ctx)
+		if err != nil {
+			return formats.Info{}, err
+		} else if !revised {
+			return m.Info(), nil
+		}
 	}
-	return m.Info(), nil
 }
 
 // warning states damage and where it is.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -66,6 +67,7 @@ type link struct {
 	// pageBytes is what a page near the end takes.
 	pageBytes int64
 	endDamage []damage // near the end
+	reviewed  atomic.Bool
 	watchers
 }
 

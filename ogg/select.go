@@ -1,6 +1,7 @@
 package ogg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,15 +17,28 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 		return nil, &formats.Error{Container: Name, Offset: -1, Err: formats.ErrUnsupported,
 			Problem: fmt.Sprintf("the layout %q", s.Layout), Hint: "leave the layout out: Ogg has only one"}
 	}
-	if err := m.reach(ctx, func(known fragment.Time) bool { return !s.Interval.Open && s.Interval.End.Less(known) }); err != nil {
-		return nil, err
+	for {
+		if err := m.reach(ctx, func(known fragment.Time) bool { return !s.Interval.Open && s.Interval.End.Less(known) }); err != nil {
+			return nil, err
+		}
+		c := m.links()
+		review := m.review(ctx, c)
+		p, err := m.planLinks(ctx, c, s)
+		if revised, failed := review.wait(ctx); failed != nil {
+			return nil, cmp.Or(err, failed)
+		} else if !revised {
+			return p, err
+		}
 	}
+}
+
+// planLinks resolves a selection of the links that are known.
+func (m *media) planLinks(ctx context.Context, c *chain, s formats.Selection) (*formats.Plan, error) {
 	info := m.Info()
 	tracks, err := formats.Chosen(info.Tracks, s)
 	if err != nil {
 		return nil, err
 	}
-	c := m.links()
 	interval, err := c.clamp(s.Interval)
 	if err != nil {
 		return nil, err

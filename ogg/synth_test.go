@@ -11,6 +11,9 @@ import (
 // Synthetic streams: pages and packets as an encoder lays them, sizes by a model
 // of the sound, no sound in them. For tests of the search over hours of media.
 
+// synthSerial is where serial numbers begin: as large as random ones are.
+const synthSerial = 0x7d3a_94c1
+
 // synth is one synthetic file.
 type synth struct {
 	name   string
@@ -28,7 +31,7 @@ var opusHeaders = [][]byte{
 func opusStream(name string, seconds int, seed uint64, rate func(second int, r *rand.Rand) float64) *synth {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := &synth{name: name, length: float64(seconds)}
-	w := &pageWriter{serial: 7}
+	w := &pageWriter{serial: synthSerial}
 	s.data = appendHeaders(nil, []headerStream{{w: w, packets: opusHeaders}}, nil)
 	for second := range seconds {
 		bytes := rate(second, r)
@@ -133,7 +136,7 @@ func theoraVorbis(t testing.TB, seconds int, seed uint64) *synth {
 	pictures[0][40], pictures[0][41] = pictures[0][40]&^3|shift>>3, pictures[0][41]&0x1f|shift&7<<5
 	binary.BigEndian.PutUint32(pictures[0][22:], fps)
 	binary.BigEndian.PutUint32(pictures[0][26:], 1)
-	v, a := &pageWriter{serial: 1}, &pageWriter{serial: 2}
+	v, a := &pageWriter{serial: synthSerial + 1}, &pageWriter{serial: synthSerial + 2}
 	s.data = appendHeaders(nil, []headerStream{{w: v, packets: pictures}, {w: a, packets: sound}}, nil)
 	scene, left := 1.0, 0.0
 	var key, samples, blocks int64
