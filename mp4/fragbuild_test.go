@@ -61,12 +61,15 @@ type fragmentForm struct {
 	atMoof func(second uint32) []byte // boxes behind the mfhd
 }
 
-// piece is a fragment while the file is written.
+// testFragment is a fragment while the file is written.
 type testFragment struct {
 	track    *testTrack // nil: all
 	first    map[*testTrack][2]int
 	start    uint32 // seconds
 	at, size int
+
+	media  []byte // of all tracks, once it is known
+	starts map[*testTrack]int
 }
 
 // build writes the file and returns where its fragments are.
@@ -82,12 +85,12 @@ func (f *fragmentedFile) build() []byte {
 	head := append(mkbox("ftyp", []byte("iso6"), u32(0), []byte("iso6dash")), moov...)
 	fragments := f.deal()
 	var out []byte
-	lead := 0
-	for range 3 { // until the lengths of the indices are known
-		out = append([]byte(nil), head...)
+	for moved := true; moved; { // until it is known where all fragments are
+		moved = false
+		out = append(make([]byte, 0, len(out)), head...)
 		out = append(out, f.front(fragments, len(out))...)
-		lead = len(out)
 		for i, fr := range fragments {
+			at, size := fr.at, fr.size
 			out = append(out, f.before(fragments[i:], i)...)
 			if f.index == treeIndex && i%f.limit == 0 {
 				out = append(out, f.sidx(fragments[i:min(i+f.limit, len(fragments))], 0, f.tracks[0], false)...)
@@ -99,9 +102,9 @@ func (f *fragmentedFile) build() []byte {
 			out = append(out, f.form.between...)
 			out = append(out, f.fragment(fr, i, len(out))...)
 			fr.size = len(out) - fr.at
+			moved = moved || fr.at != at || fr.size != size
 		}
 	}
-	_ = lead
 	if f.index == tailIndex || f.index == wideTail {
 		out = append(out, f.mfra(fragments)...)
 	}
@@ -307,13 +310,14 @@ func writeSidx(t *testTrack, offset int, start uint32, refs []testReference, wid
 
 // fragment writes a moof that stands at an offset, and its mdat.
 func (f *fragmentedFile) fragment(fr *testFragment, number, at int) []byte {
-	var media []byte
-	starts := map[*testTrack]int{}
-	for _, t := range f.tracks {
-		if r, ok := fr.first[t]; ok {
-			starts[t] = len(media)
-			for i := r[0]; i < r[1]; i++ {
-				media = append(media, t.payload(i)...)
+	if fr.starts == nil {
+		fr.starts = map[*testTrack]int{}
+		for _, t := range f.tracks {
+			if r, ok := fr.first[t]; ok {
+				fr.starts[t] = len(fr.media)
+				for i := r[0]; i < r[1]; i++ {
+					fr.media = append(fr.media, t.payload(i)...)
+				}
 			}
 		}
 	}
@@ -327,8 +331,8 @@ func (f *fragmentedFile) fragment(fr *testFragment, number, at int) []byte {
 		ended := 0
 		for _, t := range f.tracks {
 			if r, ok := fr.first[t]; ok {
-				boxes = append(boxes, f.traf(t, r[0], r[1], at, length+starts[t], ended))
-				ended = length + starts[t]
+				boxes = append(boxes, f.traf(t, r[0], r[1], at, length+fr.starts[t], ended))
+				ended = length + fr.starts[t]
 				for i := r[0]; i < r[1]; i++ {
 					ended += int(t.sizes[i])
 				}
@@ -336,7 +340,7 @@ func (f *fragmentedFile) fragment(fr *testFragment, number, at int) []byte {
 		}
 		moof = mkbox("moof", boxes...)
 	}
-	return append(moof, mkbox("mdat", media)...)
+	return append(moof, mkbox("mdat", fr.media)...)
 }
 
 // traf writes the samples [from, to) of a track, whose data begin at an offset

@@ -56,7 +56,7 @@ func TestHostile(t *testing.T) {
 		{"stts run of 2^32 samples of 2^32 ticks", patch(good, "stts", 0, 8, append(ones, ones...)...), formats.ErrDamaged, "stts"},
 		{"ctts count beyond its box", patch(good, "ctts", 0, 4, ones...), formats.ErrDamaged, "ctts"},
 		{"ctts offset of -2^31", patch(good, "ctts", 0, 12, 128, 0, 0, 0), nil, ""},
-		{"stss out of order", patch(good, "stss", 0, 8, 0, 0, 0, 50), formats.ErrDamaged, "stss"},
+		{"stss out of order", patch(good, "stss", 0, 8, 0, 0, 0, 50), nil, ""},
 		{"stsz count beyond its box", patch(good, "stsz", 0, 8, ones...), formats.ErrDamaged, "stsz"},
 		{"one size of 2^32 for 2^32 samples", patch(good, "stsz", 0, 4, append(ones, ones...)...), formats.ErrDamaged, ""},
 		{"stsc out of order", patch(good, "stsc", 1, 20, 0, 0, 0, 0), nil, ""}, // a single entry: what follows is the next box
@@ -76,7 +76,7 @@ func TestHostile(t *testing.T) {
 		{"subs count beyond its box", patch(rare, "subs", 0, 4, ones...), formats.ErrDamaged, "subs"},
 		{"subs of 65,535 parts", patch(rare, "subs", 0, 12, 255, 255), formats.ErrDamaged, "subs"},
 		{"subs 2^32 samples on", patch(rare, "subs", 0, 8, ones...), nil, ""},
-		{"stps out of order", patch(rare, "stps", 0, 8, ones...), formats.ErrDamaged, "stps"},
+		{"stps out of order", patch(rare, "stps", 0, 8, ones...), nil, ""},
 		{"stsh count beyond its box", patch(rare, "stsh", 0, 4, ones...), formats.ErrDamaged, "stsh"},
 		{"csgp of 2^32 patterns", patch(rare, "csgp", 0, 8, ones...), nil, ""}, // groups are advice
 		{"csgp of a pattern of 65,535", patch(rare, "csgp", 0, 12, 255, 255), nil, ""},
