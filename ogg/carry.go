@@ -48,8 +48,14 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		return k, nil
 	}
 	k.first, k.empty = head[first], false
+	sounds := k.first
 	if s.lapped() {
 		k.pair = head[first+1]
+		sounds = k.pair
+	}
+	if sounds.from >= k.end { // the interval is where packets are missing
+		k.empty = true
+		return k, nil
 	}
 	tail := head
 	if c.tail != nil {
@@ -61,6 +67,9 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		return k, nil
 	}
 	k.zeroes(c)
+	if k.stuck() {
+		k.unstick(head, tail)
+	}
 	if p, ok := s.codec.(*pcm); ok {
 		k.split(p.frame)
 	}
@@ -146,6 +155,8 @@ func (k *carried) choose(c *cutting, head []placed) int {
 			}
 		case first < 0 || q.from <= want || satSub(k.start, head[first].from) > opusMaxSkip && k.s.lead > 0 && !c.original:
 			first = i
+		case q.broken && head[i-1].to <= k.start: // the interval begins where packets are missing
+			first = i
 		}
 	}
 	if k.s.lapped() {
@@ -201,6 +212,21 @@ func (s *stream) trims() bool { return s.lapped() || s.track.Codec == "opus" || 
 // ends, and the end stays whole.
 func (k *carried) stuck() bool {
 	return k.s.lapped() && k.last.ends == k.pair.ends && k.zero > k.pair.from
+}
+
+// unstick has a short clip of a lapped codec end with the packet behind, of which
+// the granule position leaves nothing. Without it an empty packet has to end the
+// clip, which some decoders take for an error.
+func (k *carried) unstick(regions ...[]placed) {
+	for _, region := range regions {
+		for _, q := range region {
+			if k.pair.ends.before(q.ends) && !q.broken {
+				q.from, q.to = k.pair.to, k.pair.to
+				k.last, k.final = q, k.pair.to
+				return
+			}
+		}
+	}
 }
 
 // finalGranule returns the granule position of the clip's last page, before it

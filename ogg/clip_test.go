@@ -406,6 +406,37 @@ func TestOneTrack(t *testing.T) {
 	}
 }
 
+// TestWithinOnePacket: of an interval within one packet of Vorbis the clip begins at
+// the sample and ends with the packet, and decoders have nothing to complain of.
+func TestWithinOnePacket(t *testing.T) {
+	tools.Need(t, "ffmpeg", "oggdec")
+	path := files[0].path(t)
+	out := filepath.Join(t.TempDir(), "pcm")
+	oracle.Run(t, "oggdec", "-Q", "-R", "-o", out, path)
+	pcm := mustRead(t, out)
+	o := mustOpen(t, path)
+	stuck := 0
+	for _, a := range []float64{1.5, 5.001, 7.7, 9.25} {
+		plan, clip := o.cut(t, between(a, a+0.001))
+		validate(t, clip)
+		if d := oracle.Decode(t, clip); d.Errors != "" {
+			t.Errorf("at %g, ffmpeg: %s", a, d.Errors)
+		}
+		oracle.Run(t, "oggdec", "-Q", "-R", "-o", out, clip)
+		got := mustRead(t, out)
+		from, to := int(math.Round(a*48000)), int(plan.Presented.End.Round(48000))
+		if want := pcm[from*4 : to*4]; !bytes.Equal(got, want) || to < from+48 {
+			t.Errorf("at %g, oggdec: %d samples that are not the %d presented", a, len(got)/4, to-from)
+		}
+		if to > from+48 {
+			stuck++
+		}
+	}
+	if stuck == 0 {
+		t.Error("no interval is within one packet")
+	}
+}
+
 // TestGarbageInFront: a first page behind as much as 200 KB of something else takes
 // one more look; where there is none at all, that is soon found out.
 func TestGarbageInFront(t *testing.T) {

@@ -132,11 +132,62 @@ func (c *cutting) read(ctx context.Context) (err error) {
 		head.from, head.to = min(head.from, tail.from), max(head.to, tail.to)
 		ends = false
 	}
-	if c.head, err = c.readBound(ctx, head); err != nil || !ends {
+	if c.head, err = c.readBound(ctx, head); err != nil {
 		return err
 	}
-	c.tail, err = c.readBound(ctx, tail)
+	if beyond, err := c.behindHole(ctx); err != nil {
+		return err
+	} else if beyond > head.to {
+		head.to = beyond
+		if ends && tail.from < head.to {
+			head.to, ends = max(head.to, tail.to), false
+		}
+		if c.head, err = c.readBound(ctx, head); err != nil {
+			return err
+		}
+	}
+	if ends {
+		c.tail, err = c.readBound(ctx, tail)
+	}
 	return err
+}
+
+// holeReach is how many pages behind a hole are looked at for two packets that
+// yield sound.
+const holeReach = 4
+
+// behindHole returns how far the head has to reach where the interval begins in a
+// hole: the first packet of a lapped codec behind it yields nothing, so that the
+// clip needs the next, too, which may be on another page.
+func (c *cutting) behindHole(ctx context.Context) (to int64, err error) {
+	for _, s := range c.streams {
+		at := c.begin[s]
+		if !s.lapped() || at.after == nil {
+			continue
+		}
+		for range holeReach {
+			r, err := c.readBound(ctx, stretch{from: c.head.from, to: max(c.head.to, at.to)})
+			if err != nil {
+				return 0, err
+			}
+			k := carried{s: s, start: max(s.nearest(c.t0), s.begin)}
+			if k.choose(c, r.place(s, c.l)) >= 0 {
+				break
+			}
+			pos, _ := s.position(at.after.granule)
+			next, err := c.l.find(ctx, s, pos.end)
+			if err != nil {
+				return 0, searchError(err)
+			}
+			if next.after == nil {
+				break
+			}
+			at.to, at.after = next.to, next.after
+		}
+		c.begin[s] = at
+		to = max(to, at.to)
+	}
+	return to, nil
 }
 
 func (c *cutting) readBound(ctx context.Context, r stretch) (*region, error) {

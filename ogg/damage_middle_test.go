@@ -3,6 +3,7 @@ package ogg_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -169,5 +170,32 @@ func TestDamagedMiddleOfOneTrack(t *testing.T) {
 	_, clean := mustOpen(t, m.path(t)).cut(t, s)
 	if !bytes.Equal(mustRead(t, clip), mustRead(t, clean)) {
 		t.Error("the clip is not that of the undamaged file")
+	}
+}
+
+// TestHole: of an interval where pages are missing there is nothing, and one that
+// begins there begins behind them.
+func TestHole(t *testing.T) {
+	for _, name := range []string{"vorbis-page-per-packet", "opus-music", "speex"} {
+		t.Run(name, func(t *testing.T) {
+			m := files[slices.IndexFunc(files, func(m made) bool { return m.name == name })]
+			rate := float64(mustOpen(t, m.path(t)).Info().Tracks[0].SampleRate)
+			var pages [][]byte
+			for i, p := range rawPages(mustRead(t, m.path(t))) {
+				at := float64(int64(binary.LittleEndian.Uint64(p[6:]))) / rate
+				if i < 3 || at < 4.5 || at > 9 {
+					pages = append(pages, p)
+				}
+			}
+			o := mustOpenBytes(t, bytes.Join(pages, nil))
+			if plan, err := o.Plan(t.Context(), between(6, 7)); !errors.Is(err, formats.ErrNothing) {
+				t.Errorf("within the hole: %+v, %v", plan, err)
+			}
+			plan, clip := o.cut(t, between(6, 12))
+			if from := plan.Presented.Start.Seconds(); from < 7 || from > 10.1 || plan.Presented.End.Seconds() < 11.9 {
+				t.Errorf("presented %v", plan.Presented)
+			}
+			validate(t, clip)
+		})
 	}
 }
