@@ -67,8 +67,11 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		return k, nil
 	}
 	k.zeroes(c)
-	if k.stuck() {
-		k.unstick(head, tail)
+	if k.stuck() && !k.unstick(head) && !k.unstick(tail) && c.tail == nil {
+		if err := c.extend(ctx, s, k.pair.to); err != nil {
+			return nil, err
+		}
+		k.unstick(c.head.place(s, c.l))
 	}
 	if p, ok := s.codec.(*pcm); ok {
 		k.split(p.frame)
@@ -217,16 +220,16 @@ func (k *carried) stuck() bool {
 // unstick has a short clip of a lapped codec end with the packet behind, of which
 // the granule position leaves nothing. Without it an empty packet has to end the
 // clip, which some decoders take for an error.
-func (k *carried) unstick(regions ...[]placed) {
-	for _, region := range regions {
-		for _, q := range region {
-			if k.pair.ends.before(q.ends) && !q.broken {
-				q.from, q.to = k.pair.to, k.pair.to
-				k.last, k.final = q, k.pair.to
-				return
-			}
+// It reports whether the packet is among those given.
+func (k *carried) unstick(at []placed) bool {
+	for _, q := range at {
+		if k.pair.ends.before(q.ends) && !q.broken {
+			q.from, q.to = k.pair.to, k.pair.to
+			k.last, k.final = q, k.pair.to
+			return true
 		}
 	}
+	return false
 }
 
 // finalGranule returns the granule position of the clip's last page, before it

@@ -152,6 +152,20 @@ func (c *cutting) read(ctx context.Context) (err error) {
 	return err
 }
 
+// extend has the head reach to the page on which the packet of a stream ends that
+// holds a tick.
+func (c *cutting) extend(ctx context.Context, s *stream, tick int64) error {
+	at, err := c.l.find(ctx, s, tick)
+	if err != nil {
+		return searchError(err)
+	}
+	if at.after == nil || at.to <= c.head.to {
+		return nil
+	}
+	c.head, err = c.readBound(ctx, stretch{from: c.head.from, to: at.to})
+	return err
+}
+
 // holeReach is how many pages behind a hole are looked at for two packets that
 // yield sound.
 const holeReach = 4
