@@ -163,7 +163,9 @@ func (c *LiveClip) Warnings() []fragment.Warning { return withDamage(c.Plan, c.D
 func withDamage(p *formats.Plan, damage []seek.Damage) []fragment.Warning {
 	all := slices.Clip(p.Warnings)
 	for _, d := range damage {
-		all = append(all, fragment.Warning{Reason: d.String()})
+		if w := (fragment.Warning{Reason: d.String()}); !slices.Contains(all, w) { // the plan may have seen it
+			all = append(all, w)
+		}
 	}
 	return all
 }

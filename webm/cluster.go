@@ -1,6 +1,8 @@
 package webm
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -21,9 +23,16 @@ type stretch struct {
 	clusters []cluster
 	blocks   []block
 	others   []element // beside clusters
+	gaps     []gap     // what was left out because it is damaged
 	next     int64     // where the walk stands
 	ended    bool      // nothing follows: the Segment or the file ends at next
 	err      error     // what is wrong at next
+}
+
+// gap is a stretch of bytes that are no elements.
+type gap struct {
+	from, to int64
+	err      error
 }
 
 // walk goes over clusters and their blocks from an offset at which an element
@@ -36,7 +45,7 @@ func (m *media) walk(data []byte, base, from int64) *stretch {
 // walkOn goes on from where a walk stands.
 func (m *media) walkOn(s *stretch, data []byte, base int64) *stretch {
 	limit := m.limit()
-	for s.next < limit && !s.ended && s.err == nil {
+	for s.next < limit && !s.ended {
 		if s.next-base >= int64(len(data)) {
 			return s
 		}
@@ -46,9 +55,10 @@ func (m *media) walkOn(s *stretch, data []byte, base int64) *stretch {
 		}
 		if err != nil {
 			s.err = damaged("Segment/Cluster", s.next, err.Error())
-			break
+		} else if !m.step(s, e, data[min(int64(len(data)), e.body()-base):]) {
+			return s
 		}
-		if !m.step(s, e, data[min(int64(len(data)), e.body()-base):]) {
+		if s.err != nil && !m.skipDamage(s, data, base) {
 			return s
 		}
 	}
@@ -87,7 +97,7 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 	}
 	if c == nil {
 		s.leave()
-		return m.stepSegment(s, e)
+		return m.stepSegment(s, e, b)
 	}
 	if e.size == unknownSize || e.end() > c.end() {
 		s.err = damaged("Segment/Cluster/"+e.String(), e.offset, "it runs over the end of the Cluster")
@@ -141,6 +151,11 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 	case idEncryptedBlock:
 		s.err = encryptedBlock(e.offset)
 		return true
+	default:
+		if !m.doc.within(b, e, c.end()) {
+			s.err = damaged("Segment/Cluster", e.offset, e.String()+" is none of a Cluster")
+			return true
+		}
 	}
 	s.next = e.end()
 	return true
@@ -160,13 +175,15 @@ func encryptedBlock(off int64) error {
 }
 
 // stepSegment handles an element between clusters.
-func (m *media) stepSegment(s *stretch, e element) bool {
+func (m *media) stepSegment(s *stretch, e element, b []byte) bool {
 	switch {
 	case e.id == idCluster:
 		s.clusters = append(s.clusters, cluster{element: e, first: e.body(), from: len(s.blocks), to: -1})
 		s.next = e.body()
-	case e.size == unknownSize || !isLevel1(e.id) && e.id != idVoid && e.id != idCRC32:
-		s.ended = true // trailing garbage, or the next Segment
+	case e.id == idEBML || e.id == idSegment:
+		s.ended = true // the next Segment
+	case e.end() > m.limit() || !m.doc.beside(b, e):
+		s.err = damaged("Segment", e.offset, "no Cluster begins there")
 	default:
 		s.others = append(s.others, e)
 		s.next = e.end()
@@ -174,8 +191,90 @@ func (m *media) stepSegment(s *stretch, e element) bool {
 	return true
 }
 
+// maxDamage is how many damaged bytes are looked through for what follows them.
+const maxDamage = 4 << 20
+
+// skipDamage goes on behind damage, as players do: behind the Cluster that it is
+// in, whose length may still be right, or at the next Cluster that is recognised.
+// Clusters state their own time, so that what follows is not misplaced. It reports
+// false where it does not go on: then the walk has ended where no Cluster follows,
+// waits for more bytes, or stands at its error.
+func (m *media) skipDamage(s *stretch, data []byte, base int64) bool {
+	if len(s.clusters) == 0 || !errors.Is(s.err, formats.ErrDamaged) {
+		return false // it may never have been the place of a Cluster
+	}
+	from := s.next
+	c := s.current()
+	if c != nil && c.size != unknownSize {
+		s.leap(from, c.end())
+		return true
+	}
+	have := data[from-base:]
+	switch at := m.nextCluster(have, from); {
+	case at >= 0:
+		s.leap(from, at)
+		return true
+	case from+int64(len(have)) < m.limit() && len(have) < maxDamage:
+		s.err = nil
+	case c == nil: // trailing garbage
+		s.ended, s.err = true, nil
+	}
+	return false
+}
+
+// leap goes on behind a gap.
+func (s *stretch) leap(from, to int64) {
+	s.gaps = append(s.gaps, gap{from, to, s.err})
+	s.leave()
+	s.next, s.err = to, nil
+}
+
+// nextCluster returns where the first Cluster is that is recognised in b, which
+// stands at off; -1 where there is none.
+func (m *media) nextCluster(b []byte, off int64) int64 {
+	for at := int64(0); ; at++ {
+		i := bytes.Index(b[at:], clusterID)
+		if i < 0 {
+			return -1
+		}
+		at += int64(i)
+		if c, err := m.clusterAt(b[at:], off+at); err == nil && m.recognized(c, b[at:]) {
+			return off + at
+		}
+	}
+}
+
+// within reports whether an element, whose body begins with b, stands in a
+// Cluster that ends at end: one that is known there, or else one behind which
+// another does or the Cluster ends, as far as that is at hand.
+func (l lengths) within(b []byte, e element, end int64) bool {
+	if inCluster(e.id) && (e.id != idCRC32 || e.size == 4) || e.end() == end || int64(len(b)) <= e.size {
+		return true
+	}
+	next, err := l.parse(b[e.size:], e.end())
+	return err == errShort || err == nil && (inCluster(next.id) || end == maxOffset && isLevel1(next.id))
+}
+
+// beside reports whether an element, whose body begins with b, stands between
+// Clusters. A few random bytes, too, make a Void.
+func (l lengths) beside(b []byte, e element) bool {
+	switch {
+	case e.size == unknownSize || e.id == idCRC32 && e.size != 4:
+		return false
+	case e.id != idVoid || int64(len(b)) <= e.size:
+		return isLevel1(e.id) || e.id == idVoid || e.id == idCRC32
+	}
+	next, err := l.parse(b[e.size:], e.end())
+	return err == errShort || err == nil && (isLevel1(next.id) || next.id == idVoid || next.id == idCRC32 || next.id == idEBML)
+}
+
 // limit is the end of the Segment as far as it is known.
-func (m *media) limit() int64 { return min(m.segment.end(), m.sizeOr(maxOffset)) }
+func (m *media) limit() int64 {
+	if m.overrun {
+		return m.sizeOr(maxOffset)
+	}
+	return min(m.segment.end(), m.sizeOr(maxOffset))
+}
 
 // clusterAt reads a Cluster's header and Timestamp from its first bytes.
 func (m *media) clusterAt(b []byte, off int64) (cluster, error) {
@@ -183,7 +282,7 @@ func (m *media) clusterAt(b []byte, off int64) (cluster, error) {
 	if err != nil {
 		return cluster{}, err
 	}
-	if e.id != idCluster || e.end() > m.segment.end() && e.size != unknownSize {
+	if e.id != idCluster || e.end() > m.segment.end() && e.size != unknownSize && !m.overrun {
 		return cluster{}, errInvalid
 	}
 	c := cluster{element: e, first: e.body(), to: -1}

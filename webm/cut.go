@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // soundCut is what happens to a sound track at both ends.
@@ -68,7 +69,24 @@ func (p *planner) cut() error {
 	}
 	p.finishEnd()
 	p.setShifts()
+	p.tellGaps()
 	return nil
+}
+
+// damagedBytes is what is said of bytes that are left out.
+const damagedBytes = "damaged, what stood there is left out up to the next Cluster"
+
+// tellGaps warns of damage that was seen within the clip.
+func (p *planner) tellGaps() {
+	told := map[int64]bool{}
+	for _, r := range []*region{p.start, p.end} {
+		for _, g := range r.gaps {
+			if g.to > p.startOff && g.from < p.endOff && !told[g.from] {
+				told[g.from] = true
+				p.warn("%v", seek.Damage{Offset: g.from, Problem: damagedBytes})
+			}
+		}
+	}
 }
 
 // room is how far blocks can move against their clusters, in ns: relative times

@@ -44,6 +44,9 @@ func (p *planner) gather(ctx context.Context) error {
 // withinMedia reports an interval that begins behind the last sample, which only
 // shows here where no duration is stated, or one that the file does not hold.
 func (p *planner) withinMedia() error {
+	if r := p.start; len(r.blocks) == 0 && len(r.gaps) > 0 {
+		return r.gaps[0].err
+	}
 	if p.m.holdsDuration() || !p.end.ended {
 		return nil
 	}

@@ -48,6 +48,7 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	if i := slices.IndexFunc(m.tracks, func(t *track) bool { return t.kind == typeVideo }); i >= 0 {
 		m.picture = m.tracks[i]
 	}
+	m.overrun = o.overrun()
 	if err := m.findStart(ctx, o); err != nil {
 		return nil, err
 	}
@@ -63,6 +64,7 @@ type media struct {
 
 	doc      docHeader
 	segment  element
+	overrun  bool // it goes on behind the end that it states
 	info     segmentInfo
 	tracks   []*track
 	byNumber map[uint64]*track

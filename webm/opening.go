@@ -124,6 +124,18 @@ func (o *opening) limit() int64 {
 	return end
 }
 
+// overrun reports whether the Segment ends where nothing begins, as where bytes
+// were put in: then it may go on, as far as what follows is at hand.
+func (o *opening) overrun() bool {
+	end := o.m.segment.end()
+	b := o.peek(end)
+	if o.m.segment.size == unknownSize || len(b) < maxHeader {
+		return false
+	}
+	e, err := defaultLengths.parse(b, end)
+	return err != nil || e.id != idEBML && e.id != idSegment && e.id != idVoid
+}
+
 // walkOn goes from element to element as far as headers are at hand.
 func (o *opening) walkOn() {
 	for !o.stuck && o.walk < o.limit() {

@@ -2,6 +2,7 @@ package webm
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -67,7 +68,7 @@ func (w Rewrite) Rewrite(ctx context.Context, in seek.Input, off int64) (io.Read
 	if err != nil {
 		return nil, err
 	}
-	r := &rewriting{Rewrite: w, in: bufio.NewReaderSize(body, rewriteBuffer), close: body, lengths: lengths{w.IDLength, w.SizeLength}}
+	r := &rewriting{Rewrite: w, damaged: in.Damaged, in: bufio.NewReaderSize(body, rewriteBuffer), close: body, lengths: lengths{w.IDLength, w.SizeLength}}
 	for _, t := range w.Tracks {
 		r.drops = r.drops || t.Drop
 	}
@@ -93,9 +94,10 @@ const rewriteBuffer = 64 << 10
 type rewriting struct {
 	Rewrite
 	lengths
-	in    *bufio.Reader
-	close io.Closer
-	drops bool
+	damaged func(off int64, problem string)
+	in      *bufio.Reader
+	close   io.Closer
+	drops   bool
 
 	pos   int64  // in the part, of what is next in in
 	ready []byte // bytes to give first
@@ -103,6 +105,7 @@ type rewriting struct {
 	blank bool   // as zeros
 
 	inside    bool // a Cluster
+	lost      bool // damage: the next Cluster is looked for
 	end       int64
 	timed     bool
 	timestamp int64
@@ -159,6 +162,9 @@ func (r *rewriting) enter(size int64) {
 
 // next handles one element.
 func (r *rewriting) next() error {
+	if r.lost {
+		return r.skipDamage()
+	}
 	head, err := r.in.Peek(maxHeader)
 	if len(head) == 0 {
 		if err == io.EOF {
@@ -167,26 +173,27 @@ func (r *rewriting) next() error {
 		return err
 	}
 	e, perr := r.parse(head, r.pos)
-	if perr != nil {
-		if err != nil && err != io.EOF {
-			return err
-		}
-		return r.wrong(perr.Error())
+	if perr != nil && err != nil && err != io.EOF {
+		return err
 	}
-	if r.inside && (r.pos >= r.end || isLevel1(e.id)) {
+	if r.inside && (r.pos >= r.end || perr == nil && isLevel1(e.id) && r.end == maxOffset) {
 		r.inside = false
 	}
-	if !r.inside {
+	switch {
+	case perr != nil || r.inside && (e.size == unknownSize || e.end() > r.end || isLevel1(e.id)):
+		return r.damage()
+	case !r.inside:
 		return r.segmentChild(e)
-	}
-	if e.size == unknownSize || e.end() > r.end {
-		return r.wrong("an element runs over the end of its Cluster")
 	}
 	switch e.id {
 	case idTimestamp:
 		return r.clusterTime(e)
-	case idPosition, idPrevSize, idCRC32:
+	case idPosition, idPrevSize:
 		return r.void(e)
+	case idCRC32:
+		if e.size == 4 {
+			return r.void(e)
+		}
 	case idSimpleBlock:
 		return r.block(e, e.head)
 	case idBlockGroup:
@@ -194,7 +201,77 @@ func (r *rewriting) next() error {
 	case idEncryptedBlock:
 		return encryptedBlock(-1)
 	}
+	if !r.within(r.behind(e), e, r.end) {
+		return r.damage()
+	}
 	return r.keep(e.head+e.size, nil)
+}
+
+// behind is what is at hand of an element's body and of what follows it.
+func (r *rewriting) behind(e element) []byte {
+	b, _ := r.in.Peek(int(min(e.head+max(e.size, 0)+maxHeader, rewriteBuffer)))
+	return b[min(e.head, int64(len(b))):]
+}
+
+// damage goes on as the planner does where it sees damage: behind the Cluster
+// that it is in, or at the next one. What is left out becomes Void.
+func (r *rewriting) damage() error {
+	r.damaged(r.pos, damagedBytes)
+	if r.inside && r.end != maxOffset {
+		return r.blankOut(r.end - r.pos)
+	}
+	r.inside, r.lost = false, true
+	return r.skipDamage()
+}
+
+// skipDamage leaves out what lies before the next Cluster, as far as is at hand.
+func (r *rewriting) skipDamage() error {
+	want := r.in.Buffered() // what is read already, not to move the rest at each step
+	if want < rewriteBuffer/16 {
+		want = rewriteBuffer
+	}
+	b, err := r.in.Peek(want)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	n := r.nextCluster(b)
+	switch {
+	case n == 0:
+		r.lost = false
+		return r.next()
+	case n > 0:
+	case err == nil: // it may begin at the end
+		n = len(b) - clusterHead
+	case len(b) == 0:
+		return io.EOF
+	default:
+		n = len(b)
+	}
+	return r.blankOut(int64(n))
+}
+
+// nextCluster returns where a Cluster begins in b that has its Timestamp among
+// its first elements, -1 without one.
+func (r *rewriting) nextCluster(b []byte) int {
+	m := media{doc: docHeader{lengths: r.lengths}, segment: element{size: unknownSize}, info: segmentInfo{scale: 1}}
+	for at := 0; ; at++ {
+		i := bytes.Index(b[at:], clusterID)
+		if i < 0 {
+			return -1
+		}
+		at += i
+		if _, err := m.clusterAt(b[at:], 0); err == nil {
+			return at
+		}
+	}
+}
+
+// blankOut makes n bytes Void. One byte alone cannot be one.
+func (r *rewriting) blankOut(n int64) error {
+	if n == 1 && !r.drops {
+		return r.wrong("a single damaged byte stands between elements")
+	}
+	return r.void(element{size: n})
 }
 
 // segmentChild handles an element beside clusters.
@@ -213,12 +290,10 @@ func (r *rewriting) segmentChild(e element) error {
 			r.end = e.end()
 		}
 		return err
-	case e.size == unknownSize:
-		return r.wrong(e.String() + " of unknown size")
-	case isLevel1(e.id):
+	case e.size != unknownSize && isLevel1(e.id):
 		return r.void(e)
-	case e.id != idVoid && e.id != idCRC32 && e.id != 0:
-		return r.wrong("no Cluster begins there")
+	case !r.beside(r.behind(e), e):
+		return r.damage()
 	}
 	return r.keep(e.head+e.size, nil)
 }
@@ -273,7 +348,7 @@ func (r *rewriting) skip(n int64) error {
 // clusterTime writes a Cluster's new Timestamp at the width of the old.
 func (r *rewriting) clusterTime(e element) error {
 	if e.size > 8 {
-		return r.wrong("a Timestamp of more than 8 bytes")
+		return r.damage()
 	}
 	b, err := r.in.Peek(int(e.head + e.size))
 	if err != nil {
@@ -332,7 +407,7 @@ func (r *rewriting) block(e element, at int64) error {
 	}
 	track, rel, _, n, perr := parseBlockHeader(b[at:])
 	if perr != nil {
-		return r.wrong(perr.Error())
+		return r.damage()
 	}
 	if !r.timed {
 		return r.wrong("a block stands before its Cluster's Timestamp")
@@ -375,12 +450,12 @@ func (r *rewriting) group(e element) error {
 		}
 		x, err := r.parse(b[at:], e.offset+at)
 		if err != nil || x.size == unknownSize || x.end() > e.end() {
-			return r.wrong("a BlockGroup is damaged")
+			return r.damage()
 		}
 		if x.id == idBlock {
 			return r.block(e, at+x.head)
 		}
 		at += x.head + x.size
 	}
-	return r.wrong("a BlockGroup has no Block")
+	return r.damage()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/mediafrag/mediafrag/client"
@@ -91,7 +92,9 @@ func (j *job) read(damage []seek.Damage) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, d := range damage {
-		j.warnings = append(j.warnings, d.String())
+		if w := d.String(); !slices.Contains(j.warnings, w) { // the plan may have seen it
+			j.warnings = append(j.warnings, w)
+		}
 	}
 }
 

@@ -1,0 +1,86 @@
+package webm_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
+
+// TestDamageBetween: bytes that were put in between Clusters cost nothing of the
+// clip but a warning that says where, at either end of the interval and amid it,
+// whatever the lengths of Segment and Clusters say.
+func TestDamageBetween(t *testing.T) {
+	junk := content('j', 1, 9000)
+	for name, f := range map[string]film{
+		"cues":           {seconds: 40},
+		"no cues":        {seconds: 40, index: "none"},
+		"unknown sizes":  {seconds: 40, index: "none", segmentSize: 8, clusterSize: 8},
+		"a large middle": {seconds: 60, bytes: 50_000, index: "none"},
+	} {
+		w := f.write()
+		for _, n := range []int{5, 8, 14} { // clusters of 2 s: within 9.013 to 29.5 s
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				damaged := *w
+				damaged.data = slices.Concat(w.data[:w.clusters[n]], junk, w.data[w.clusters[n]:])
+				o := mustOpen(t, damaged.data)
+				want := fmt.Sprintf("at byte %d: damaged", w.clusters[n])
+				plan, data := o.Clip(t, seconds(9.013, 29.5))
+				damaged.compare(t, readBack(t, data), 9013, 29500)
+				r := seek.NewReader(t.Context(), plan.Parts, o, 0) // which passes on what the plan has not seen
+				if _, err := io.Copy(io.Discard, r); err != nil || !strings.Contains(fmt.Sprint(r.Damage()), want) {
+					t.Errorf("damage %v, want %s; %v", r.Damage(), want, err)
+				}
+				r.Close()
+				plan, data = o.Clip(t, seconds(float64(2*n)-0.5, float64(2*n)+0.5))
+				damaged.compare(t, readBack(t, data), int64(2000*n)-500, int64(2000*n)+500)
+				if !strings.Contains(fmt.Sprint(plan.Warnings), want) && f.bytes == 0 {
+					t.Errorf("warnings %v, want %s", plan.Warnings, want)
+				}
+			})
+		}
+		// The stated end of the Segment comes too early.
+		data := slices.Concat(w.data[:w.clusters[3]], junk, w.data[w.clusters[3]:])
+		_, clip := mustOpen(t, data).Clip(t, seconds(float64(w.seconds)-2.5, float64(w.seconds)))
+		w.compare(t, readBack(t, clip), int64(w.seconds)*1000-2500, int64(w.seconds)*1000)
+	}
+}
+
+// TestDamageInside: damage inside a Cluster costs the rest of that Cluster, and
+// all that is delivered has its own time.
+func TestDamageInside(t *testing.T) {
+	for name, f := range map[string]film{
+		"known sizes":    {seconds: 40},
+		"unknown sizes":  {seconds: 40, index: "none", segmentSize: 8, clusterSize: 8},
+		"a large middle": {seconds: 60, bytes: 50_000},
+	} {
+		w := f.write()
+		for _, n := range []int{5, 8, 14} {
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				data := slices.Clone(w.data)
+				half := w.pictures[n*w.gop+w.gop/2]
+				at := bytes.Index(data, half.frame) - 40 // what stands before it of the cluster, too
+				clear(data[at : at+80])
+				_, clip := mustOpen(t, data).Clip(t, seconds(9.013, 29.5))
+				got := readBack(t, clip)
+				zero := w.pictures[4*w.gop].at
+				want := slices.DeleteFunc(slices.Clone(w.pictures), func(p shot) bool {
+					return p.at < zero || p.at >= 29500 || p.at >= half.at && p.at < w.pictures[(n+1)*w.gop].at
+				})
+				if len(got.pictures) > len(want) || len(got.pictures) < len(want)-1 {
+					t.Fatalf("%d pictures, want %d", len(got.pictures), len(want))
+				}
+				for _, p := range got.pictures {
+					i := slices.IndexFunc(want, func(q shot) bool { return bytes.Equal(p.frame, q.frame) })
+					if i < 0 || p.at != want[i].at-zero {
+						t.Fatalf("a picture at %d ms is another, or not at its time", p.at)
+					}
+				}
+			})
+		}
+	}
+}
