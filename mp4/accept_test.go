@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -44,9 +42,6 @@ func TestAccepted(t *testing.T) {
 			if o.Info().Index != mp4.None { // else it is fragmented anyway
 				layouts = append(layouts, mp4.Fragmented)
 			}
-			if slices.ContainsFunc(fragmentedCodings, func(f made) bool { return f.name == m.name }) && m.isPCM() {
-				layouts = []formats.Layout{mp4.Fragmented}
-			}
 			for _, layout := range layouts {
 				sel := between(m.trait.a, m.trait.b)
 				sel.Layout = layout
@@ -55,13 +50,6 @@ func TestAccepted(t *testing.T) {
 			}
 		})
 	}
-}
-
-// isPCM reports whether the sound is PCM. Of a progressive file qtdemux takes it
-// frame by frame, and gives nothing of the samples of 1024 frames that ffmpeg's
-// fragments have.
-func (m made) isPCM() bool {
-	return slices.ContainsFunc(m.args, func(arg string) bool { return strings.HasPrefix(arg, "pcm_") })
 }
 
 // accept reads all tracks of a clip with qtdemux.

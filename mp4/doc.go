@@ -12,6 +12,7 @@
 //	             (runs.go, chunks.go, groups.go and grouping.go, extras.go,
 //	             encrypted.go, keys.go)
 //	choose.go    maps an interval through the edit lists to samples (cut.go)
+//	pcm.go       makes a sample of each frame of PCM
 //	plan.go      lays the chosen samples out and lists their byte ranges
 //	write.go     writes the clip's new moov (writetables.go)
 //

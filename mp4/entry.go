@@ -22,6 +22,7 @@ type sampleEntry struct {
 	crop           [2]fragment.Time // the size of the clean aperture; zero: all
 	aspect         fragment.Time    // of a pixel, its width by its height; zero: 1
 	channels, rate int              // of sound; rate in Hz
+	bits           int              // of a sample of PCM
 	object         int              // MPEG-4 object type indication of an esds, 0 elsewhere
 }
 
@@ -86,7 +87,7 @@ func readSampleEntry(stsd box, kind formats.Kind) (sampleEntry, error) {
 			e.width, e.height = int(be.Uint16(p[24:])), int(be.Uint16(p[26:]))
 			skip = visualFields
 		case kind == formats.Audio && len(p) >= audioFields:
-			e.channels, e.rate = int(be.Uint16(p[16:])), int(be.Uint16(p[24:]))
+			e.channels, e.rate, e.bits = int(be.Uint16(p[16:])), int(be.Uint16(p[24:])), int(be.Uint16(p[18:]))
 			skip = audioFields
 			switch version := be.Uint16(p[8:]); {
 			case version == 1 && len(p) >= audioFields+soundV1More:
@@ -94,6 +95,7 @@ func readSampleEntry(stsd box, kind formats.Kind) (sampleEntry, error) {
 			case version == 2 && len(p) >= audioFields+soundV2More:
 				skip += soundV2More
 				e.channels, e.rate = int(be.Uint32(p[40:])), soundRate(be.Uint64(p[32:]))
+				e.bits = int(be.Uint32(p[48:]))
 			}
 			e.fixSound(p)
 		}

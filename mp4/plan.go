@@ -136,6 +136,9 @@ func (v *view) layout(asked formats.Layout) (formats.Layout, error) {
 
 // add adds the cut of a track, if it has anything in the interval.
 func (c *clip) add(v *view, t *track, want fragment.Interval) error {
+	if v.fragments != nil && !c.fragmented {
+		t = t.inFrames()
+	}
 	cut := v.choose(t, want, !c.fragmented)
 	from, to, ok := v.needs(t, want)
 	switch {
