@@ -123,7 +123,7 @@ const maxTimescale = 10_000_000
 
 // refinement returns by how much a track's timescale has to be multiplied so
 // that the interval begins and ends on a tick. Sound that is counted in samples
-// begins on one; nothing finer can be heard.
+// begins on one; nothing finer can be heard. Durations keep within 32 bits.
 func (t *track) refinement(segments []segment, want fragment.Interval) int64 {
 	if t.kind == formats.Audio && t.timescale >= int64(t.entry.rate) {
 		return 1
@@ -139,7 +139,7 @@ func (t *track) refinement(segments []segment, want fragment.Interval) int64 {
 			if !den.IsInt64() || den.Int64() > maxTimescale {
 				continue
 			}
-			if all := lcm(k, den.Int64()); all <= maxTimescale/t.timescale {
+			if all := lcm(k, den.Int64()); all <= min(maxTimescale/t.timescale, math.MaxUint32/max(1, t.tables.stts.max)) {
 				k = all
 			}
 		}

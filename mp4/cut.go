@@ -61,9 +61,10 @@ func (c *cut) delta() int64 {
 	return -c.base
 }
 
-// decodeInFragments returns a sample's decode time in a fragmented clip.
+// decodeInFragments returns a sample's decode time in a fragmented clip, in the
+// cut's timescale.
 func (c *cut) decodeInFragments(sample int64) int64 {
-	return max(0, c.track.tables.decode(sample)+c.delta())
+	return max(0, c.track.tables.decode(sample)+c.delta()) * c.refine
 }
 
 // timescale is the cut's, in ticks a second.

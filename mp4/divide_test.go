@@ -3,7 +3,6 @@ package mp4_test
 import (
 	"bytes"
 	"os"
-	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
-	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
 	"github.com/mediafrag/mediafrag/mp4"
 )
@@ -26,7 +24,7 @@ func TestDivided(t *testing.T) {
 		all = append(all, c.made)
 	}
 	for n, m := range all {
-		if !tools.Full() && n%6 != 0 || m.name == coarse { // TestDividedCoarse
+		if !tools.Full() && n%6 != 0 && m.name != "coarse-timescale" {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
@@ -37,34 +35,6 @@ func TestDivided(t *testing.T) {
 				t.Run(name(i.a, i.b), func(t *testing.T) { m.compareLayout(t, o, path, i, mp4.Fragmented) })
 			}
 		})
-	}
-}
-
-// coarse is the made file with a tick for each picture.
-const coarse = "coarse-timescale"
-
-// TestDividedCoarse: fragments keep the timescale of their track. One that is too
-// coarse to state where the interval begins shows its pictures by less than a tick
-// early; none is missing.
-func TestDividedCoarse(t *testing.T) {
-	t.Parallel()
-	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == coarse })]
-	path := m.path(t)
-	o := mustOpen(t, path)
-	original := oracle.Original(t, path)
-	for _, i := range append([]interval{m.trait}, intervals[:4]...) {
-		sel := between(i.a, i.b)
-		sel.Layout = mp4.Fragmented
-		_, clip := o.cut(t, sel)
-		at := map[string]float64{}
-		for _, p := range oracle.Decode(t, clip).Video[0] {
-			at[p.Hash] = p.Time
-		}
-		for _, p := range oracle.Between(original.Video[0], i.a, i.b) {
-			if got, ok := at[p.Hash]; !ok || got > p.Time-i.a+1e-3 || got < p.Time-i.a-1.0/24 {
-				t.Errorf("%s: the picture of %.3f s is at %.3f (there: %v)", name(i.a, i.b), p.Time-i.a, got, ok)
-			}
-		}
 	}
 }
 

@@ -139,7 +139,7 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 	if v.fragments != nil && !c.fragmented {
 		t = t.inFrames()
 	}
-	cut := v.choose(t, want, !c.fragmented)
+	cut := v.choose(t, want, v.hole == nil) // fragments that are passed on keep their timescale
 	from, to, ok := v.needs(t, want)
 	switch {
 	case len(cut.ranges) > 0:

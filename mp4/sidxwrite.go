@@ -30,7 +30,7 @@ func (c *clip) writeSegmentIndex(w *builder, pieces []written) {
 	}
 	w.full("sidx", 1, 0, func() {
 		w.u32(main.id())
-		w.u32(uint32(main.track.timescale))
+		w.u32(uint32(main.timescale()))
 		w.u64(uint64(max(0, pieces[0].start)))
 		w.u64(0)
 		w.u32(uint32(len(pieces)))
@@ -61,12 +61,12 @@ func (c *clip) times(trafs []traf) (start, until int64, sync bool) {
 		if s.ctts == nil {
 			last := t.end() - 1
 			start = min(start, main.decodeInFragments(t.first()))
-			until = max(until, main.decodeInFragments(last)+s.duration(last)-s.gaps[last])
+			until = max(until, main.decodeInFragments(last)+(s.duration(last)-s.gaps[last])*main.refine)
 			continue
 		}
 		t.each(func(sample, _ int64) {
-			at := main.decodeInFragments(sample) + s.offset(sample)
-			start, until = min(start, at), max(until, at+s.duration(sample)-s.gaps[sample])
+			at := main.decodeInFragments(sample) + s.offset(sample)*main.refine
+			start, until = min(start, at), max(until, at+(s.duration(sample)-s.gaps[sample])*main.refine)
 		})
 	}
 	if start > until {

@@ -55,18 +55,17 @@ func (t *traf) add(ch chunk, sample int64) {
 func (t *traf) first() int64 { return t.ranges[0].from }
 func (t *traf) end() int64   { return t.ranges[len(t.ranges)-1].to }
 
-// each calls f for each sample, with how long it lasts: until the next one also
-// where some are left out between.
+// each calls f for each sample, with how long it lasts in the cut's timescale:
+// until the next one also where some are left out between.
 func (t *traf) each(f func(sample, duration int64)) {
 	s := t.cut.track.tables
 	for n, r := range t.ranges {
 		for i := r.from; i < r.to; i++ {
-			switch {
-			case i == r.to-1 && n+1 < len(t.ranges):
-				f(i, s.decode(t.ranges[n+1].from)-s.decode(i))
-			default:
-				f(i, s.duration(i)-s.gaps[i])
+			lasts := s.duration(i) - s.gaps[i]
+			if i == r.to-1 && n+1 < len(t.ranges) {
+				lasts = s.decode(t.ranges[n+1].from) - s.decode(i)
 			}
+			f(i, lasts*t.cut.refine)
 		}
 	}
 }
@@ -95,7 +94,7 @@ func (c *clip) moof(s section, trafs []traf, media int64) []byte {
 func (t *traf) uniform() (d fragmentDefaults, has uint32) {
 	s, first := t.cut.track.tables, t.first()
 	d = fragmentDefaults{
-		description: t.chunks[0].description, duration: uint32(s.duration(first) - s.gaps[first]),
+		description: t.chunks[0].description, duration: uint32((s.duration(first) - s.gaps[first]) * t.cut.refine),
 		size: uint32(s.size(first)), flags: s.flags(first),
 	}
 	if len(s.durations(first, t.end())) > 1 || len(s.gaps) > 0 || len(t.ranges) > 1 {
@@ -152,7 +151,7 @@ func (t *traf) writeRuns(w *builder, has uint32, start int64) {
 				value uint32
 			}{
 				{trunDuration, uint32(duration)}, {trunSize, uint32(s.size(sample))},
-				{trunFlags, s.flags(sample)}, {trunOffset, uint32(s.offset(sample))},
+				{trunFlags, s.flags(sample)}, {trunOffset, uint32(s.offset(sample) * t.cut.refine)},
 			} {
 				if has&f.flag != 0 {
 					fields = be.AppendUint32(fields, f.value)

@@ -97,7 +97,7 @@ func (c *clip) writeExtends(w *builder) {
 			w.full("trex", 0, 0, func() {
 				w.u32(cut.id())
 				w.u32(max(d.description, 1))
-				w.u32(d.duration)
+				w.u32(d.duration * uint32(cut.refine))
 				w.u32(d.size)
 				w.u32(d.flags)
 			})
@@ -319,7 +319,7 @@ func (c *cut) fromFirstPicture(p piece) piece {
 // mediaTime returns where in the clip's media a piece begins.
 func (c *clip) mediaTime(cut *cut, p piece) int64 {
 	if c.fragmented {
-		return max(0, p.from+cut.delta())
+		return max(0, p.from+cut.delta()*cut.refine)
 	}
 	first := p.samples.from
 	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimStart + cut.lift()
