@@ -57,7 +57,7 @@ leaves nothing behind.`,
 		},
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "the `FILE` to write; '-' is standard output, FOLDER/ a package where the medium is one, FILE.m3u8 a playlist that points at the origin")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that is there already")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace a file that is there already, or a folder that holds a package and nothing else")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no line about success and none about waiting")
 	cmd.Flags().BoolVar(&f.whole, "whole", false, "allow a URI without a valid fragment: fetch everything")
 	return cmd

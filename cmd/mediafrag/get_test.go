@@ -176,7 +176,9 @@ func (m folderMedia) plan(s formats.Selection, n int64) *formats.Plan {
 	}
 }
 func (m folderMedia) Package(_ context.Context, s formats.Selection) ([]formats.File, error) {
-	files := []formats.File{{Name: "index.txt", Plan: m.plan(s, 3)}, {Name: "media/1.bin", Plan: m.plan(s, 6)}}
+	index := m.plan(s, 3)
+	index.Parts, index.Size = []seek.Part{seek.Literal([]byte("media/1.bin"), "")}, 11
+	files := []formats.File{{Name: "index.m3u8", Plan: index}, {Name: "media/1.bin", Plan: m.plan(s, 6)}}
 	if m.failing {
 		files = append(files, formats.File{Name: "../out.bin", Plan: m.plan(s, 1)})
 	}
@@ -196,25 +198,39 @@ func TestPackage(t *testing.T) {
 	}
 	o := decode(t, commandWith(t, folderApp(false), "get", "medium#t=1,2", "-o", "out/", "--json"))
 	wantKeys(t, "the object", o, clipKeys...)
-	wantAt(t, o, `{"bytes":17,"file":"out/"}`, "output")
-	for name, want := range map[string]string{"out/index.txt": "headFOL", "out/media/1.bin": "headFOLDER"} {
+	wantAt(t, o, `{"bytes":21,"file":"out/"}`, "output")
+	for name, want := range map[string]string{"out/index.m3u8": "media/1.bin", "out/media/1.bin": "headFOLDER"} {
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s is %q (%v), want %q", name, got, err, want)
 		}
 	}
 
-	// It is kept, unless --force; and replaced whole.
+	// It is kept, unless --force and there is nothing else in it; and replaced whole.
 	if r := commandWith(t, folderApp(false), "get", "medium#t=1,2", "-o", "out/"); r.status != exitFailure {
 		t.Errorf("exit status %d over a folder that is there: %s", r.status, r.stderr)
 	}
-	if err := os.WriteFile("out/old", nil, 0o666); err != nil {
+	for _, name := range []string{"out/mine", "out/media/mine"} {
+		if err := os.WriteFile(name, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if r := commandWith(t, folderApp(false), "get", "medium#t=1,2", "-o", "out/", "--force"); r.status != exitUsage {
+			t.Errorf("exit status %d with --force where %s is, too: %s", r.status, name, r.stderr)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Errorf("what belongs to no package: %v", err)
+		}
+	}
+	if err := os.WriteFile("out/index.m3u8", []byte("media/1.bin old.bin"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("out/old.bin", nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if r := commandWith(t, folderApp(false), "get", "medium#t=1,2", "-o", "out/", "--force"); r.status != exitDone {
 		t.Errorf("exit status %d with --force: %s", r.status, r.stderr)
 	}
-	if _, err := os.Stat("out/old"); err == nil {
-		t.Error("--force left a file of the folder that was there")
+	if _, err := os.Stat("out/old.bin"); err == nil {
+		t.Error("--force left a file of the package that was there")
 	}
 
 	// A name that leaves the folder fails it all, and what was there stays.
@@ -224,7 +240,7 @@ func TestPackage(t *testing.T) {
 	if files := names(t, "."); strings.Join(files, " ") != "medium out" {
 		t.Errorf("there are %v, want medium and out", files)
 	}
-	if files := names(t, "out"); strings.Join(files, " ") != "index.txt media" {
+	if files := names(t, "out"); strings.Join(files, " ") != "index.m3u8 media" {
 		t.Errorf("in the folder are %v", files)
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +76,8 @@ func (o *output) check() error {
 		return usagef("-o %s is the file that is read; name another", o.path)
 	case !o.force:
 		return &existsError{o.path}
+	case o.folder && !isPackage(o.path):
+		return usagef("-o %s has files that belong to no package, which were kept; name another folder, or empty it first", o.path)
 	}
 	return nil
 }
@@ -81,6 +85,32 @@ func (o *output) check() error {
 func isEmpty(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	return err == nil && len(entries) == 0
+}
+
+// isPackage reports whether a folder holds a package and nothing else: a playlist,
+// and files that it, or a playlist below, names.
+func isPackage(folder string) bool {
+	var names []string
+	var text []byte
+	playlists := 0 // in the folder itself
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir():
+			return err
+		case !strings.HasSuffix(name, ".m3u8"):
+			names = append(names, d.Name())
+			return nil
+		case !strings.Contains(name, "/"):
+			playlists++
+		default:
+			names = append(names, d.Name())
+		}
+		playlist, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+		text = append(text, playlist...)
+		return err
+	})
+	return err == nil && playlists > 0 &&
+		!slices.ContainsFunc(names, func(name string) bool { return !bytes.Contains(text, []byte(name)) })
 }
 
 // existsError is that the place is taken.
