@@ -51,6 +51,14 @@ type stream struct {
 	tracks    []formats.Track // what is known to be in it
 }
 
+// language is the tag (RFC 5646) that the master playlist states, if any.
+func (s *stream) language() string {
+	if s.rendition == nil {
+		return ""
+	}
+	return s.rendition.language
+}
+
 func newMedium(env formats.Env, name string) *Medium {
 	m := &Medium{env: env, name: name, vars: variables{}, clock: systemClock{}}
 	m.opened = m.clock.Now()

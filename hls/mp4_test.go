@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/oracle"
@@ -235,4 +237,34 @@ func encrypt(t testing.TB, key []byte, sequence int64, b []byte) []byte {
 	b = append(bytes.Clone(b), bytes.Repeat([]byte{byte(pad)}, pad)...)
 	cipher.NewCBCEncrypter(block, iv[:]).CryptBlocks(b, b)
 	return b
+}
+
+// TestRenditionLanguage: a clip's sound has the language that the master playlist
+// states, where its own media state none.
+func TestRenditionLanguage(t *testing.T) {
+	tools.Need(t, "ffmpeg", "ffprobe")
+	dir := masterPresentation(t)
+	for _, tt := range []struct{ tag, code string }{{"en", "eng"}, {"fr-CA", "fra"}, {"gsw", "gsw"}, {"?", ""}} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/m", dir)
+		text := strings.ReplaceAll(string(readFile(t, dir, "master.m3u8")), `LANGUAGE="en"`, `LANGUAGE="`+tt.tag+`"`)
+		o.put("https://host.test/m/master.m3u8", []byte(text))
+		m := o.mustOpen(t, "https://host.test/m/master.m3u8", formats.Env{})
+		data := clip(t, m, mustPlan(t, m, between(5, 7)))
+		path := write(t, "clip.mp4", data)
+		have := strings.Fields(string(oracle.Run(t, "ffprobe", "-v", "error", "-show_entries", "stream=codec_type:stream_tags=language", "-of", "csv=p=0", path)))
+		want := []string{"video", "audio"} // ffprobe shows no undetermined one
+		if tt.code != "" {
+			want[1] += "," + tt.code
+		}
+		for i := range have {
+			have[i] = strings.TrimSuffix(strings.TrimSuffix(have[i], ","), ",und")
+		}
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Errorf("%s: %s", tt.tag, diff)
+		}
+		if !bytes.Contains(data, []byte("elng\x00\x00\x00\x00"+tt.tag+"\x00")) {
+			t.Errorf("%s: no tag of its own", tt.tag)
+		}
+	}
 }

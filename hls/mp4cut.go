@@ -244,7 +244,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 		all = append(all, t)
 		renditions = append(renditions, mp4.RenditionCut{
 			Rendition: t.rendition, Interval: t.own(), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
-			Joints: t.joints,
+			Joints: t.joints, Language: t.s.language(),
 		})
 	}
 	p, err := mp4.PlanRenditions(ctx, renditions, s)

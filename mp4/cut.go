@@ -40,6 +40,7 @@ type cut struct {
 	original bool              // but there 0 is 0
 	newID    uint32            // the track's ID in the clip, where it is another
 	source   int               // which of several sources the track is of
+	language string            // that the clip states, where the track states none
 }
 
 // id is the track's ID in the clip.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	gomp4 "github.com/abema/go-mp4"
+	"golang.org/x/text/language"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -19,19 +20,36 @@ func shownSize(h gomp4.Tkhd) (width, height int) {
 	return w, ht
 }
 
-// language returns an mdhd's packed ISO 639-2 code.
-func language(packed [3]byte) string {
+// undetermined is the language of a track that states none (ISO 639-2).
+const undetermined = "und"
+
+// unpackLanguage returns an mdhd's packed ISO 639-2 code.
+func unpackLanguage(packed [3]byte) string {
 	if packed == [3]byte{} {
-		return "und"
+		return undetermined
 	}
 	var s string
 	for _, c := range packed {
 		if c < 1 || c > 26 {
-			return "und" // a Macintosh language code
+			return undetermined // a Macintosh language code
 		}
 		s += string(rune(c + 0x60))
 	}
 	return s
+}
+
+// packLanguage returns the code that an mdhd has for a tag (ISO/IEC 14496-12
+// section 8.4.2), 0 where there is none.
+func packLanguage(tag string) (code uint16) {
+	t, err := language.Parse(tag)
+	if err != nil {
+		return 0
+	}
+	base, _ := t.Base()
+	for _, c := range base.ISO3() {
+		code = code<<5 | uint16(c-0x60)
+	}
+	return code
 }
 
 func (t *track) readHandler(b box) {

@@ -272,7 +272,7 @@ func (t *track) readMedia(b box) error {
 				return err
 			}
 			t.mdhd, t.timescale = c, int64(h.Timescale)
-			t.info.Language = language(h.Language)
+			t.info.Language = unpackLanguage(h.Language)
 		case "minf":
 			stbl, ok, err := c.child("stbl")
 			if err != nil {

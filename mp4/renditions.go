@@ -22,6 +22,8 @@ type RenditionCut struct {
 	First, Last int
 	// Tracks are the IDs of tracks; none means those that are on by default.
 	Tracks []string
+	// Language is the tag (RFC 5646) that tracks get which state none.
+	Language string
 	// Joints are where clocks begin anew behind First, in order.
 	Joints []Joint
 }
@@ -95,6 +97,9 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 	}
 	for _, cut := range c.cuts[before:] {
 		cut.source, cut.newID = source, c.freeID(cut, before)
+		if cut.track.info.Language == undetermined {
+			cut.language = rc.Language
+		}
 	}
 	for _, s := range v.sections(c.cuts[before:], nil) {
 		s.start = r.segments[s.segment].Start

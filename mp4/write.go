@@ -164,7 +164,20 @@ func (c *clip) writeMedia(w *builder, i int, mdia box, wide bool, start int64) {
 		for b := range mdia.children() {
 			switch b.typ {
 			case "mdhd":
-				w.box("mdhd", func() { w.raw(withDuration(b, cut.timescale(), cut.mediaDuration())) })
+				w.box("mdhd", func() {
+					header := withDuration(b, cut.timescale(), cut.mediaDuration())
+					if code := packLanguage(cut.language); code != 0 {
+						be.PutUint16(header[len(header)-4:], code)
+					}
+					w.raw(header)
+				})
+				if cut.language != "" {
+					w.full("elng", 0, 0, func() { w.raw(append([]byte(cut.language), 0)) })
+				}
+			case "elng":
+				if cut.language == "" {
+					w.raw(b.raw)
+				}
 			case "minf":
 				w.box("minf", func() {
 					for b := range b.children() {
