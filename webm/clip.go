@@ -78,6 +78,24 @@ func (p *planner) needed() int64 {
 	return n + p.attachmentsPart().Size
 }
 
+// lastShown is when the last picture that is delivered ends where one comes
+// behind the interval, which others before its end need.
+func (p *planner) lastShown() (end int64) {
+	for i := range p.end.blocks {
+		b := &p.end.blocks[i]
+		t := p.has(b.track)
+		if t == nil || t.kind != typeVideo || b.offset >= p.endOff {
+			continue
+		}
+		if _, to := p.limits(t); to == 0 || b.offset < to {
+			if at := p.time(b.ts, t); at >= p.b {
+				end = max(end, at+max(p.m.length(t, b), p.m.info.scale))
+			}
+		}
+	}
+	return end
+}
+
 // describe states the intervals, from the presentation's time 0 on.
 func (p *planner) describe(plan *formats.Plan) {
 	start := p.m.start
@@ -106,6 +124,9 @@ func (p *planner) describe(plan *formats.Plan) {
 		if !c.exact {
 			p.warnings = append(p.warnings, fragment.Warning{Reason: "track " + c.t.ID + ": " + c.t.Codec + " can only be cut at whole frames"})
 		}
+	}
+	if p.sel.Layout != formats.Exact {
+		finish = max(finish, p.lastShown())
 	}
 	plan.Presented = between(present, finish)
 	plan.Covered = between(covered, finish)

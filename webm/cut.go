@@ -176,7 +176,7 @@ func (p *planner) placeStart(heads map[*track][]piece) {
 // leadIndex returns the index of the first piece that is decoded so that the
 // sound at want, in pieces[j], is right.
 func (c *soundCut) leadIndex(p *planner, pieces []piece, j int, want int64) int {
-	most := min(p.before(c.t, p.zero), c.room)
+	most := min(c.t.sound.ideal, c.room)
 	if c.t.sound.cut == cutPreSkip {
 		most = min(most, maxPreSkip*1e9/opusRate)
 	}

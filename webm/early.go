@@ -4,13 +4,6 @@ package webm
 // last bit, in bytes; as much as decoding right takes is always fetched.
 const maxIdeal = 192 << 10
 
-// before is how much sound before the clip's beginning a track's decoder is
-// given, in ns: what it needs to be right, and as much as makes it right to the
-// bit from a on.
-func (p *planner) before(t *track, begin int64) int64 {
-	return max(t.sound.warmUp, t.sound.ideal-max(0, p.a-begin))
-}
-
 // far is how far in front in the file sound is fetched that is not needed for
 // decoding right.
 func (p *planner) far() int64 {
@@ -41,7 +34,7 @@ func (p *planner) earlyEnough() bool {
 			continue
 		}
 		first := pieces[0]
-		enough := first.at <= p.zero-p.before(t, p.zero) || first.at <= p.zero-t.sound.warmUp && first.b.offset <= p.far()
+		enough := first.at <= p.zero-t.sound.ideal || first.at <= p.zero-t.sound.warmUp && first.b.offset <= p.far()
 		if !enough && !(t.begun && first.b.offset < t.firstEnd) {
 			return false
 		}

@@ -132,7 +132,7 @@ func (p *planner) readEnds(ctx context.Context) error {
 	m := p.m
 	s, e := p.from, p.to
 	r := &region{lo: s.at.offset, from: s.at.offset}
-	if warm, ideal := p.leadIn(m.ns(s.at.time)); p.video && ideal > 0 && r.from > m.first.offset {
+	if warm, ideal := p.leadIn(); p.video && ideal > 0 && r.from > m.first.offset {
 		around := rate(m, s.prev, s.at)
 		if s.prev.offset == 0 || around == 0 {
 			around = rate(m, s.at, s.next)
@@ -284,6 +284,6 @@ func (p *planner) begin() int64 {
 	if p.video {
 		return p.a
 	}
-	_, ideal := p.leadIn(p.a)
+	_, ideal := p.leadIn()
 	return max(0, p.a-ideal)
 }

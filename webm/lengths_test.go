@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -112,6 +113,34 @@ func TestVerbatimEnd(t *testing.T) {
 	got := readBack(t, clip).sound
 	if last := got[len(got)-1].at; last < 4040 {
 		t.Errorf("the last block is at %d ms, want one at 4040", last)
+	}
+}
+
+// TestVerbatimShown: whole Clusters present from their first keyframe to their
+// last sample, and that is what is stated.
+func TestVerbatimShown(t *testing.T) {
+	for _, f := range []film{{seconds: 20, segmentSize: 8}, {seconds: 20, segmentSize: 8, midKey: true}, {seconds: 20, segmentSize: 8, pictureless: true}} {
+		w := f.write()
+		sel := seconds(5.25, 8.5)
+		sel.Form = formats.Verbatim
+		plan, clip := mustOpen(t, w.data).Clip(t, sel)
+		got := readBack(t, clip)
+		from, to := int64(1<<40), int64(0)
+		for _, p := range got.pictures {
+			if p.key {
+				from = min(from, p.at)
+			}
+			to = max(to, p.at+40)
+		}
+		for _, p := range got.sound {
+			if f.pictureless {
+				from = min(from, p.at)
+			}
+			to = max(to, p.at+20)
+		}
+		if start, end := plan.Presented.Start.Seconds()*1000, plan.Presented.End.Seconds()*1000; math.Abs(start-float64(from)) > 1 || math.Abs(end-float64(to)) > 41 {
+			t.Errorf("presented %v, the clip has %d to %d ms", plan.Presented, from, to)
+		}
 	}
 }
 

@@ -103,6 +103,11 @@ func (m made) compare(t *testing.T, path string, i interval) {
 		if r.Missing != 0 || r.Lead != lead || r.Tail > m.decodedAhead(t, path, b) {
 			t.Errorf("video %d: %v, want %d to lead in", n, r, lead)
 		}
+		// One that others before the end need is stated, too.
+		pictures := got.Video[n]
+		if last := a - i.a + plan.Presented.Start.Seconds() + pictures[len(pictures)-1].Time - pictures[0].Time; i.b >= 0 && n == 0 && lead > 0 && last >= start+plan.Presented.End.Seconds() {
+			t.Errorf("a picture is shown at %g s, presented ends at %v s", last, plan.Presented.End)
+		}
 	}
 	if len(got.Video) > 0 {
 		if first := got.Video[0][0].Time; math.Abs(first) > 1e-6 && math.Abs(shown-between(original.Video[0], shown)) < 1e-6 {

@@ -106,7 +106,7 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 		if err := p.gather(ctx); err != nil {
 			return nil, err
 		}
-		return p.verbatim()
+		return p.verbatim(ctx)
 	}
 	p.prefetchTags()
 	if err := p.gatherAll(ctx); err != nil {
@@ -229,11 +229,11 @@ func (p *planner) has(number uint64) *track {
 }
 
 // leadIn is how much sound before the clip's beginning decoders need to be
-// right, and to be right to the bit from a on, in ns.
-func (p *planner) leadIn(begin int64) (warm, ideal int64) {
+// right, and to be right to the bit, in ns.
+func (p *planner) leadIn() (warm, ideal int64) {
 	for _, t := range p.tracks {
 		if t.kind == typeAudio {
-			warm, ideal = max(warm, t.sound.warmUp), max(ideal, p.before(t, begin))
+			warm, ideal = max(warm, t.sound.warmUp), max(ideal, t.sound.ideal)
 		}
 	}
 	return warm, ideal

@@ -2,10 +2,12 @@ package webm
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -222,7 +224,7 @@ func orderedEdition(from, to int64) []byte {
 
 // verbatim is a plan of the original's bytes alone: what stands before the
 // first Cluster, and the Clusters that cover the interval.
-func (p *planner) verbatim() (*formats.Plan, error) {
+func (p *planner) verbatim(ctx context.Context) (*formats.Plan, error) {
 	if len(p.sel.Tracks) > 0 && p.drops() {
 		return nil, unsupported("", -1, "single tracks in verbatim form", "use the standalone form")
 	}
@@ -255,6 +257,52 @@ func (p *planner) verbatim() (*formats.Plan, error) {
 		Size:   p.m.first.offset + to - from,
 		Needed: p.needed(),
 	}
+	if err := p.seeTo(ctx, to); err != nil {
+		return nil, err
+	}
 	p.describe(plan)
+	p.describeWhole(plan, from, to)
 	return plan, nil
+}
+
+// seeTo reads what is left of the last Cluster, which the clip has in any case.
+func (p *planner) seeTo(ctx context.Context, to int64) error {
+	r := p.end
+	if to <= r.hi() || to-r.hi() > maxEdge {
+		return nil
+	}
+	r.size = to - r.lo
+	return p.m.read(ctx, r)
+}
+
+// describeWhole states what whole Clusters present: from their first keyframe, or
+// without pictures their first sample, to their last.
+func (p *planner) describeWhole(plan *formats.Plan, from, to int64) {
+	first, sample, last := int64(maxOffset), int64(maxOffset), int64(0)
+	for _, b := range p.start.blocks {
+		t := p.has(b.track)
+		if t == nil || b.offset < from || b.offset >= to || t.kind != typeVideo && t.kind != typeAudio {
+			continue
+		}
+		at := p.time(b.ts, t)
+		if sample = min(sample, at); t.kind == p.main.kind && (!p.video || t.isKey(&b)) {
+			first = min(first, at)
+		}
+	}
+	for i := range p.end.blocks {
+		if b := &p.end.blocks[i]; b.offset >= from && b.offset < to {
+			last = max(last, p.m.lastOf(p.end.blocks[i:i+1]))
+		}
+	}
+	for _, x := range []struct {
+		interval *fragment.Interval
+		from     int64
+	}{{&plan.Presented, first}, {&plan.Covered, sample}} {
+		if x.from < maxOffset {
+			x.interval.Start = nanos(max(0, x.from-p.m.start))
+		}
+		if end := nanos(max(0, last-p.m.start)); !x.interval.Open && end.Cmp(x.interval.End) > 0 {
+			x.interval.End = end
+		}
+	}
 }
