@@ -79,6 +79,7 @@ func TestOriginalTimeline(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			sel := between(5.12, 7.36)
 			sel.Timeline = formats.Original
@@ -168,6 +169,9 @@ func TestMixedChain(t *testing.T) {
 
 // TestChainRounds: the end of each link is found in few rounds.
 func TestChainRounds(t *testing.T) {
+	if !tools.Full() {
+		t.Skip("in a full run only: TestChainBoundaries has more of the same without encoders")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		tools.Need(t, "ffmpeg", "opusenc")
 		var chain []byte

@@ -93,6 +93,7 @@ func TestDamagedMiddle(t *testing.T) {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			pages := tt.make(slices.Clone(good), n)
 			data, at := bytes.Join(pages, nil), off
 			for i := range tt.at {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/fragment"
@@ -22,12 +23,14 @@ import (
 // TestOracle cuts files and compares the clips with the originals: decoded by
 // ffmpeg, by the reference decoder of the codec, and checked by oggz-validate.
 func TestOracle(t *testing.T) {
-	pairs := 0
+	var pairs atomic.Int32
+	t.Cleanup(func() { t.Logf("%d pairs", pairs.Load()) })
 	for _, m := range files {
 		if m.more && !tools.Full() {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			path := m.path(t)
 			o := mustOpen(t, path)
 			want := []interval{m.trait}
@@ -38,12 +41,11 @@ func TestOracle(t *testing.T) {
 				want = append(want, soundIntervals...)
 			}
 			for _, i := range want {
-				pairs++
+				pairs.Add(1)
 				t.Run(name(i.a, i.b), func(t *testing.T) { m.compare(t, o, path, i) })
 			}
 		})
 	}
-	t.Logf("%d pairs", pairs)
 }
 
 // TestPairs counts the pairs of a full run.

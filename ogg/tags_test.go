@@ -42,6 +42,7 @@ func TestTags(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), tt.name)
 			tt.make(path)
 			info := mustOpen(t, path).Info()
