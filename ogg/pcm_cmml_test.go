@@ -3,6 +3,7 @@ package ogg
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -136,5 +137,66 @@ func TestPCMSplit(t *testing.T) {
 				t.Errorf("%s %v: it ends at granule position %d, want %d", timeline, i, last, want)
 			}
 		}
+	}
+}
+
+// A text that began more than is looked through before the interval, and still
+// shows, comes along where a text within reach names it, at little cost; where none
+// does, there is a warning.
+func TestTextFarBefore(t *testing.T) {
+	head := append([]byte("PCM     "), 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0x1f, 0x40, 16, 1, 0, 0, 0, 0, 0, 0)
+	ident := append([]byte("CMML\x00\x00\x00\x00"), 2, 0, 0, 0)
+	ident = binary.LittleEndian.AppendUint64(ident, 1000)
+	ident = append(binary.LittleEndian.AppendUint64(ident, 1), 32)
+	with := func(times ...int) []byte {
+		w, text := &pageWriter{serial: 1}, &pageWriter{serial: 2}
+		data := appendHeaders(nil, []headerStream{
+			{w: w, packets: [][]byte{head, make([]byte, 8)}},
+			{w: text, packets: [][]byte{ident, []byte("<?cmml?>"), []byte("<head/>")}},
+		}, nil)
+		r := rand.New(rand.NewPCG(1, 1))
+		before := int64(0) // each names the one before it
+		for second := range 1000 {
+			if slices.Contains(times, second) {
+				at := int64(second) * 1000
+				cue := fmt.Sprintf("<clip id='%d'/>", second)
+				data = text.flush(text.add(data, piece{data: []byte(cue), begins: true, ends: true}, 0), before<<32|(at-before), 0)
+				before = at
+			}
+			data = w.flush(w.add(data, piece{data: noise(r, 16000, 1), begins: true, ends: true}, 0), int64(second+1)*8000, eosIf(second == 999))
+		}
+		return text.flush(text.add(data, piece{begins: true, ends: true}, 0), 1000_000<<32, flagEOS)
+	}
+	for _, tt := range []struct {
+		name  string
+		times []int
+		a, b  float64
+		want  []int // -1: a warning
+	}{
+		{"named by one in the clip", []int{10, 300, 540}, 500, 560, []int{300, 540}},
+		{"named by one behind the clip", []int{10, 300, 540}, 500, 500.5, []int{300}},
+		{"named by one before it", []int{10, 480, 540}, 500, 560, []int{480, 540}},
+		{"named by none", []int{10, 300, 900}, 500, 560, []int{-1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := over(t, seektest.New(with(tt.times...)), formats.Env{})
+			plan, err := o.Plan(t.Context(), formats.Selection{Interval: part(tt.a, tt.b)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := o.clip(t, part(tt.a, tt.b))
+			for _, second := range []int{10, 300, 480, 540, 900} {
+				cue := fmt.Sprintf("<clip id='%d'/>", second)
+				if has, want := bytes.Contains(raw, []byte(cue)), slices.Contains(tt.want, second); has != want {
+					t.Errorf("%s is carried: %v, want %v", cue, has, want)
+				}
+			}
+			if warned := len(plan.Warnings) > 0; warned != slices.Contains(tt.want, -1) {
+				t.Errorf("warnings: %v", plan.Warnings)
+			}
+			if n := o.source.Delivered(); n > 4<<20 {
+				t.Errorf("%d bytes", n)
+			}
+		})
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
-// Plan resolves a selection.
+// Plan resolves a selection. Where a clip leaves out streams of the file, its size
+// is not known: how many of the bytes between its two ends are of which stream
+// nobody knows before they have come.
 func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
 	if s.Layout != "" {
 		return nil, &formats.Error{Container: Name, Offset: -1, Err: formats.ErrUnsupported,
