@@ -261,7 +261,7 @@ func (k *carried) finalGranule(c *cutting, tail []placed) int64 {
 
 // shift returns what changes in the stream's pages, but for their numbers.
 func (k *carried) shift() Shift {
-	out := Shift{Serial: k.s.serial, Granule: k.zero}
+	out := Shift{Serial: k.s.serial, As: k.s.serial, Granule: k.zero}
 	switch c := k.s.codec.(type) {
 	case *theora:
 		out.Granule = k.zero << c.shift

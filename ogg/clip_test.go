@@ -142,10 +142,31 @@ func TestChained(t *testing.T) {
 			validate(t, clip)
 		})
 	}
-	// The same file again: its serial numbers are used once more.
-	info, err := mustOpenBytes(t, append(bytes.Clone(chain), chain...)).Inspect(t.Context())
+	// The same file again: its serial numbers are used once more, but not in a clip.
+	o := mustOpenBytes(t, append(bytes.Clone(chain), chain...))
+	info, err := o.Inspect(t.Context())
 	if err != nil || len(info.Chapters) != 6 || info.Duration.Seconds() != 24 {
 		t.Errorf("%d links of %s s, %v", len(info.Chapters), info.Duration, err)
+	}
+	for _, i := range []interval{{3, 17}, {11.5, 23}, {5, 19}} {
+		_, clip := o.cut(t, between(i.a, i.b))
+		seen := map[string]bool{}
+		for _, p := range rawPages(mustRead(t, clip)) {
+			if p[5]&2 != 0 {
+				if serial := string(p[14:18]); seen[serial] {
+					t.Errorf("%v: two links have the serial number %x", i, serial)
+				} else {
+					seen[serial] = true
+				}
+			}
+		}
+		out := filepath.Join(t.TempDir(), "pcm")
+		oracle.Run(t, "oggdec", "-Q", "-R", "-o", out, clip)
+		all := slices.Concat(pcm, pcm)
+		if want := all[int(i.a*48000)*4 : int(i.b*48000)*4]; !bytes.Equal(mustRead(t, out), want) {
+			t.Errorf("%v: oggdec: not the %d samples wanted", i, len(want)/4)
+		}
+		validate(t, clip)
 	}
 }
 
@@ -326,6 +347,18 @@ func TestKate(t *testing.T) {
 	}
 	if bytes.Contains(data, []byte("World")) {
 		t.Error("a cue behind the clip is in it")
+	}
+	validate(t, clip)
+	// The times inside the text stay where granule positions do.
+	sel := between(0.5, 0.95)
+	sel.Timeline = formats.Original
+	_, clip = o.cut(t, sel)
+	packet := func(data []byte) []byte {
+		at := bytes.Index(data, []byte("Hello"))
+		return data[at-29 : at+5]
+	}
+	if got, want := packet(mustRead(t, clip)), packet(mustRead(t, "testdata/kate-vorbis.ogg")); !bytes.Equal(got, want) {
+		t.Errorf("with the original's times the text is %x, want %x", got, want)
 	}
 	validate(t, clip)
 }

@@ -16,6 +16,6 @@
 //   - search.go, keyframe.go, jobs.go, index.go: which bytes hold a time
 //   - cutting.go, carry.go, carry_text.go: the packets that a clip needs
 //   - zone.go, plan.go: its pages and its parts
-//   - write.go, rewrite.go: new pages, and old ones changed as they stream
+//   - write.go, serials.go, rewrite.go: new pages, and old ones changed as they stream
 //   - format.go: [Format] and the Media that it opens
 package ogg

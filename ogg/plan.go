@@ -233,7 +233,8 @@ func (c *cutting) headers() ([]*laid, []byte) {
 	var list []headerStream
 	for _, k := range c.carried {
 		s := &laid{carried: k, shift: k.shift()}
-		s.w = pageWriter{serial: k.s.serial, granule: noGranule}
+		s.shift.As = c.serials.of(k.s.serial)
+		s.w = pageWriter{serial: s.shift.As, granule: noGranule}
 		streams = append(streams, s)
 	}
 	slices.SortStableFunc(streams, func(a, b *laid) int {
@@ -277,7 +278,7 @@ func (c *cutting) clipSkeleton(streams []*laid) *headerStream {
 	packets := [][]byte{k.fishead(start.Max(fragment.Time{}), base.Max(fragment.Time{}))}
 	serial := c.freeSerial()
 	if k != nil {
-		serial = k.serial
+		serial = c.serials.of(k.serial)
 	}
 	for _, s := range streams {
 		first := int64(0)
@@ -287,7 +288,7 @@ func (c *cutting) clipSkeleton(streams []*laid) *headerStream {
 				first = s.pair.from
 			}
 		}
-		packets = append(packets, k.fisbonePacket(s.s, len(s.headerPackets(c)), s.s.before(first)))
+		packets = append(packets, k.fisbonePacket(s.s, s.shift.As, len(s.headerPackets(c)), s.s.before(first)))
 	}
 	return &headerStream{w: &pageWriter{serial: serial}, packets: packets}
 }
@@ -296,7 +297,7 @@ func (c *cutting) clipSkeleton(streams []*laid) *headerStream {
 func (c *cutting) freeSerial() uint32 {
 	for n := uint32(1); ; n++ {
 		if !c.l.has(n) {
-			return n
+			return c.serials.of(n)
 		}
 	}
 }

@@ -34,6 +34,8 @@ var _ seek.Rewriter = Renumber{}
 // Shift says how the pages of one stream change.
 type Shift struct {
 	Serial uint32
+	// As is the stream's serial number in the clip.
+	As uint32
 	// Pages is added to page numbers, modulo 2^32.
 	Pages uint32
 	// Granule is subtracted from granule positions.
@@ -68,6 +70,7 @@ func (s *Shift) granule(g int64) int64 {
 // apply changes a whole page in place.
 func (s *Shift) apply(p []byte) {
 	binary.LittleEndian.PutUint64(p[6:], uint64(s.granule(int64(binary.LittleEndian.Uint64(p[6:])))))
+	binary.LittleEndian.PutUint32(p[14:], s.As)
 	binary.LittleEndian.PutUint32(p[18:], binary.LittleEndian.Uint32(p[18:])+s.Pages)
 	if s.Kate && s.Ticks != 0 {
 		q, _ := parsePage(p, 0) // the checksum is wrong already
@@ -273,7 +276,7 @@ func (r *renumbering) blank(to int64) {
 	}
 	at := len(r.out)
 	r.out = append(r.out, make([]byte, to-r.filled)...)
-	empty := appendPage(nil, 0, noGranule, r.Streams[0].Serial, ^uint32(0), nil, nil)
+	empty := appendPage(nil, 0, noGranule, r.Streams[0].As, ^uint32(0), nil, nil)
 	for m := r.filled / fillEvery * fillEvery; m < to; m += fillEvery {
 		if m < r.lost.off+fillEvery || m+pageHeader > r.lost.end {
 			continue

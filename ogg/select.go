@@ -47,7 +47,8 @@ func (m *media) planLinks(ctx context.Context, c *chain, s formats.Selection) (*
 	}
 	p := &formats.Plan{MediaType: info.MediaType, Requested: interval, Tracks: tracks}
 	resource := m.window.Info()
-	var at fragment.Time // where the link begins on the joined timeline
+	used := map[uint32]bool{} // serial numbers
+	var at fragment.Time      // where the link begins on the joined timeline
 	for i, l := range c.links[:c.closed] {
 		from, to := interval.Start.Sub(at).Max(fragment.Time{}), interval.End.Sub(at).Min(l.length())
 		begin := at
@@ -55,7 +56,7 @@ func (m *media) planLinks(ctx context.Context, c *chain, s formats.Selection) (*
 		if !from.Less(to) {
 			continue
 		}
-		part, err := m.planLink(ctx, l, s, tracks, from, to, i, &resource)
+		part, err := m.planLink(ctx, l, s, tracks, from, to, i, used, &resource)
 		if err != nil {
 			return nil, err
 		}
@@ -79,9 +80,9 @@ func (c *chain) clamp(i fragment.Interval) (fragment.Interval, error) {
 
 // planLink resolves what a link gives: [from, to) on its own timeline, which
 // begins at 0. Tracks are those of the first link; of later ones it takes all
-// streams, or where some were named, those of their kinds. It returns nil where
-// the link has nothing there.
-func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, tracks []formats.Track, from, to fragment.Time, number int, resource *seek.Info) (*clip, error) {
+// streams, or where some were named, those of their kinds. Used are the serial
+// numbers of the links before. It returns nil where the link has nothing there.
+func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, tracks []formats.Track, from, to fragment.Time, number int, used map[uint32]bool, resource *seek.Info) (*clip, error) {
 	c := &cutting{w: m.window, l: l, a: from.Add(l.begin), b: to.Add(l.begin), original: s.Timeline == formats.Original}
 	for _, t := range l.streams {
 		if slices.ContainsFunc(tracks, func(k formats.Track) bool {
@@ -90,7 +91,10 @@ func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, trac
 			c.streams = append(c.streams, t)
 		}
 	}
-	if number > 0 && from.Sign() == 0 && to.Equal(l.length()) && len(c.streams) == len(l.streams) {
+	c.serials = serials{l, used, map[uint32]uint32{}}
+	whole := number > 0 && from.Sign() == 0 && to.Equal(l.length()) && len(c.streams) == len(l.streams)
+	if whole && (s.Form == formats.Verbatim || !c.serials.again()) {
+		c.serials.keep()
 		return l.wholly(resource), nil
 	}
 	if err := c.resolve(ctx); err != nil {

@@ -199,13 +199,13 @@ func putFraction(p []byte, t fragment.Time) {
 	binary.LittleEndian.PutUint64(p[8:], uint64(r.Denom().Int64()))
 }
 
-// fisbonePacket describes a stream of a clip: its first granule position and
-// what the original said of it.
-func (k *skeleton) fisbonePacket(s *stream, headers int, first int64) []byte {
+// fisbonePacket describes a stream of a clip: its serial number there, its first
+// granule position and what the original said of it.
+func (k *skeleton) fisbonePacket(s *stream, serial uint32, headers int, first int64) []byte {
 	p := make([]byte, fisboneLen)
 	copy(p, "fisbone\x00")
 	binary.LittleEndian.PutUint32(p[8:], fisboneLen-8)
-	binary.LittleEndian.PutUint32(p[12:], s.serial)
+	binary.LittleEndian.PutUint32(p[12:], serial)
 	binary.LittleEndian.PutUint32(p[16:], uint32(headers))
 	rate := s.rate.num
 	if _, ok := s.codec.(*vp8); ok && rate < 1<<31 {
