@@ -40,7 +40,7 @@ func samePlans(t *testing.T, data []byte, parts int) {
 	info := whole.Info()
 	end := info.Duration.Seconds()
 	planned := 0
-	for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
+	for _, timeline := range []formats.Timeline{formats.Zero, formats.Original}[:full(2, 1)] {
 		for i := range parts {
 			a := end * float64(i) / float64(parts)
 			for _, length := range []float64{end / 50, end / 3, end} {
