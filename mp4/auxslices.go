@@ -136,6 +136,8 @@ func (t *track) sencInParts(d *demand, n auxNodes, a *auxTables, sizes auxSizes,
 	a.flags = be.Uint32(head) & 0xffffff
 	at, length := table.off, int64(0)
 	switch vector := int64(t.entry.ivSize); {
+	case n.sizes == nil && !t.stblNode.done: // one may follow
+		return nil
 	case n.sizes == nil:
 		for _, g := range t.tables.groups {
 			if g.typ == groupKey { // vectors of several lengths
