@@ -44,6 +44,7 @@ func (m *media) walk(data []byte, base, from int64) *stretch {
 
 // walkOn goes on from where a walk stands.
 func (m *media) walkOn(s *stretch, data []byte, base int64) *stretch {
+	data = m.ofFirst(base, data)
 	limit := m.limit()
 	for s.next < limit && !s.ended {
 		if s.next-base >= int64(len(data)) {
@@ -272,6 +273,9 @@ func (l lengths) beside(b []byte, e element) bool {
 func (m *media) limit() int64 {
 	if m.overrun {
 		return m.sizeOr(maxOffset)
+	}
+	if second := m.second.Load(); second > 0 {
+		return second
 	}
 	return min(m.segment.end(), m.sizeOr(maxOffset))
 }

@@ -14,6 +14,7 @@ import (
 // place that the index tells, it does without the index.
 func (p *planner) gather(ctx context.Context) error {
 	for {
+		second := p.m.second.Load()
 		if err := p.locate(ctx); err != nil {
 			return err
 		}
@@ -23,6 +24,8 @@ func (p *planner) gather(ctx context.Context) error {
 		}
 		ok, err := p.settle(ctx)
 		switch {
+		case p.m.second.Load() != second && max(p.from.at.offset, p.to.at.offset) >= p.m.second.Load():
+			continue // it lay in a second Segment, which showed now
 		case err != nil:
 			return err
 		case ok:

@@ -88,6 +88,7 @@ type media struct {
 	search *seek.Search
 
 	extent   extent
+	second   atomic.Int64 // where a second Segment was seen behind one of unknown length, 0: nowhere
 	measured atomic.Int64 // where a resource of unknown length was found to end, 0: not yet
 
 	ended *int64 // ns from start, once it was looked for
@@ -266,23 +267,19 @@ func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
 	if err := m.listAttachments(ctx, &i); err != nil {
 		return i, err
 	}
+	if !i.Timed && m.first.id != 0 && !m.endless() {
+		d, err := m.findEnd(ctx)
+		switch {
+		case errors.Is(err, seek.ErrLimit) && !m.bounded(): // it does not end
+			return i, nil
+		case err != nil:
+			return i, err
+		}
+		i.Duration, i.Timed = nanos(d), true
+	}
 	second, err := m.secondSegment(ctx)
-	if err != nil {
-		return i, err
-	}
 	i.Warnings = append(i.Warnings, second...)
-	if i.Timed || m.first.id == 0 || m.endless() {
-		return i, nil
-	}
-	d, err := m.findEnd(ctx)
-	switch {
-	case errors.Is(err, seek.ErrLimit) && !m.bounded(): // it does not end
-		return i, nil
-	case err != nil:
-		return i, err
-	}
-	i.Duration, i.Timed = nanos(d), true
-	return i, nil
+	return i, err
 }
 
 // Kinds of index.

@@ -147,6 +147,48 @@ func TestSecondSegment(t *testing.T) {
 	})
 }
 
+// TestSecondSegmentUnsized is the same where no length tells where the first
+// ends: what shows of the second is not taken for the first, and told of.
+func TestSecondSegmentUnsized(t *testing.T) {
+	for _, pictureless := range []bool{false, true} {
+		checkSecondUnsized(t, film{index: "none", heads: "none", segmentSize: 8, clusterSize: 8, noDuration: true, pictureless: pictureless})
+	}
+}
+
+func checkSecondUnsized(t *testing.T, live film) {
+	t.Helper()
+	f := live
+	f.seconds = 4
+	second := f.write().data
+	f = live
+	f.seconds, f.after = 12, second
+	w := f.write()
+	want := fmt.Sprintf("another Segment follows at byte %d", len(w.data)-len(second))
+	for _, i := range []interval{{1.5, 3}, {9.013, 11.5}, {8.5, -1}} {
+		plan, data := mustOpen(t, w.data).Clip(t, i.selection())
+		if i.b < 0 {
+			i.b = 12
+		}
+		w.compare(t, readBack(t, data), int64(i.a*1000), int64(i.b*1000))
+		if !strings.Contains(fmt.Sprint(plan.Warnings), want) {
+			t.Errorf("[%g, %g): warnings %v", i.a, i.b, plan.Warnings)
+		}
+	}
+	info, err := mustOpen(t, w.data).Inspect(t.Context())
+	if err != nil || !info.Duration.Equal(fragment.Seconds(12)) || !strings.Contains(fmt.Sprint(info.Warnings), want) {
+		t.Errorf("%v s, warnings %v, %v", info.Duration, info.Warnings, err)
+	}
+	sel := seconds(9, 10)
+	sel.Form = formats.Verbatim
+	for _, segmentSize := range []int{0, 8} {
+		f.segmentSize = segmentSize
+		plan, _ := mustOpen(t, f.write().data).Clip(t, sel)
+		if !strings.Contains(fmt.Sprint(plan.Warnings), "another Segment follows") {
+			t.Errorf("verbatim: warnings %v", plan.Warnings)
+		}
+	}
+}
+
 // openSlow opens a file whose source answers after a while, so that what is
 // asked at once can be told from what waits.
 func openSlow(t testing.TB, data []byte) *opened {

@@ -103,7 +103,7 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 		return nil, err
 	}
 	if s.Form == formats.Verbatim {
-		if err := p.gather(ctx); err != nil {
+		if err := p.gatherMedia(ctx); err != nil {
 			return nil, err
 		}
 		return p.verbatim(ctx)
@@ -126,20 +126,35 @@ func (p *planner) gatherAll(ctx context.Context) error {
 		p.attached, err = p.attachments(within)
 		return err
 	})
-	var second []fragment.Warning
-	g.Go(func() (err error) {
-		second, err = p.m.secondSegment(within)
-		return err
-	})
-	g.Go(func() error { return p.gather(within) })
+	g.Go(func() error { return p.gatherMedia(within) })
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	p.warnings = append(p.warnings, second...)
 	if p.sel.Attachments && p.attached.id == 0 {
 		p.warn("the file has no attachments, or does not say where")
 	}
 	return p.takeTags(ctx)
+}
+
+// gatherMedia reads the ends of the interval, and what follows the Segment.
+func (p *planner) gatherMedia(ctx context.Context) error {
+	g, within := errgroup.WithContext(ctx)
+	var second []fragment.Warning
+	if p.m.segment.size != unknownSize {
+		g.Go(func() (err error) {
+			second, err = p.m.secondSegment(within)
+			return err
+		})
+	}
+	g.Go(func() error { return p.gather(within) })
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if p.m.segment.size == unknownSize { // it may have been seen now
+		second, _ = p.m.secondSegment(ctx)
+	}
+	p.warnings = append(p.warnings, second...)
+	return nil
 }
 
 func (m *media) planner(s formats.Selection) (*planner, error) {

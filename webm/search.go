@@ -27,7 +27,7 @@ func (m *media) clusters() *seek.Search {
 	case m.timed:
 		last.time = m.endTime()
 	}
-	if m.search == nil || m.search.End < last.offset { // it grows, or more was looked at
+	if m.search == nil || m.search.End < last.offset || m.search.End > m.limit() { // it grows, more was looked at, or another Segment was seen
 		m.search = m.searchIn(m.first.offset, last)
 		for _, r := range m.extent.looked {
 			if data, ok := m.w.Held(r); ok {
@@ -83,6 +83,7 @@ var clusterID = []byte{0x1F, 0x43, 0xB6, 0x75}
 // of tracks that exist. What lies inside a Cluster of known size is skipped. The
 // Value of a mark is the cluster's lead.
 func (m *media) recognize(off int64, data []byte) (marks []seek.Mark, next int64) {
+	data = m.ofFirst(off, data)
 	at := int64(0) // in data
 	for at < int64(len(data)) {
 		i := bytes.Index(data[at:], clusterID)
@@ -205,6 +206,9 @@ func (m *media) lastCluster(ctx context.Context, skip int) (anchor, error) {
 		before, _, err := m.clusters().Find(ctx, 0, tick)
 		if err != nil || before.Tick == math.MinInt64 {
 			return anchor{m.first.offset, m.start / m.info.scale}, err
+		}
+		if second := m.second.Load(); second > 0 && before.Offset >= second { // which showed now
+			continue
 		}
 		if skip--; skip < 0 {
 			return anchor{before.Offset, before.Tick}, nil
