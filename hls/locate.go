@@ -23,6 +23,9 @@ const (
 	// are the same, what is rounded is the same, too, and adds up.
 	rounding   = 2 * time.Millisecond
 	clockError = 100 * time.Microsecond
+	// usualDelay is how much later than its clock usually begins a stream's first
+	// picture may be shown: by as much it is decoded before.
+	usualDelay = doubtAt
 	// slack is by how much a segment may begin late and still hold what begins
 	// with it.
 	slack = time.Millisecond
@@ -48,6 +51,8 @@ type locator struct {
 	// zero is, for each stretch between discontinuities, what its clock shows at
 	// time 0 of the timeline.
 	zero map[int64]time.Duration
+	// starts are what clocks usually show at the beginning of a stream.
+	starts []time.Duration
 	// scale is how many times longer segments are than the playlist says.
 	scale float64
 	// lowest and highest bound how far the selection may be moved.
@@ -57,7 +62,7 @@ type locator struct {
 }
 
 func newLocator(c *cut, clock func(context.Context, int) (times, error), head func(context.Context, int) (time.Duration, bool, error)) *locator {
-	return &locator{cut: c, clock: clock, head: head, zero: map[int64]time.Duration{}, scale: 1, highest: len(c.list.segments) - 1, tolerance: halfFrame}
+	return &locator{cut: c, clock: clock, head: head, zero: map[int64]time.Duration{}, scale: 1, highest: len(c.list.segments) - 1, tolerance: halfFrame, starts: []time.Duration{0}}
 }
 
 // times returns the times of a segment on the timeline. Where it has no
@@ -101,8 +106,8 @@ func (l *locator) locate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if wrong {
-		if err := l.beginning(ctx); err != nil {
+	if wrong || l.odd() {
+		if err := l.beginning(ctx, wrong); err != nil {
 			return err
 		}
 	}
@@ -187,16 +192,61 @@ func (l *locator) run(i int) int {
 	return i
 }
 
+// odd reports whether the sum of the durations before the interval may be wrong
+// although those of its own segments are right: by it the stretch would have
+// begun at a time at which clocks usually do not, and its segments differ in
+// length. Where they do not, whoever wrote the playlist has measured them all
+// alike, and a clock may begin anywhere.
+func (l *locator) odd() bool {
+	from := l.run(l.first)
+	s := &l.list.segments[from]
+	zero, known := l.zero[s.discontinuity]
+	if !known || from == l.first {
+		return false
+	}
+	began := s.start + zero
+	for _, at := range l.starts {
+		if began > at-doubt && began < at+usualDelay {
+			return false
+		}
+	}
+	return !l.list.even(from, l.first)
+}
+
+// even reports whether segments are said to be about as long as one another. The
+// last of a playlist does not count: it is what is left.
+func (m *media) even(from, last int) bool {
+	if last == len(m.segments)-1 && last > from+1 {
+		last--
+	}
+	shortest, longest := m.segments[from].duration, m.segments[from].duration
+	for _, s := range m.segments[from : last+1] {
+		shortest, longest = min(shortest, s.duration), max(longest, s.duration)
+	}
+	return longest-shortest <= shortest/10
+}
+
 // beginning reads where the clock of the first segment's stretch begins, so that
-// nothing depends on the sum of durations.
-func (l *locator) beginning(ctx context.Context) error {
+// nothing depends on the sum of durations. Where that only may be wrong, it
+// stays unless it is.
+func (l *locator) beginning(ctx context.Context, wrong bool) error {
 	from := l.run(l.first)
 	s := &l.list.segments[from]
 	start, ok, err := l.head(ctx, from)
-	if err != nil || !ok { // it stays with what the playlist says
-		return err
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	l.zero[s.discontinuity] = start - s.start
+	if err != nil || !ok {
+		if wrong {
+			l.warn("the durations in the playlist are wrong, and %s, which tells by how much, has no timestamps or cannot be read: the interval was found by the durations", l.note(s))
+		}
+		return nil
+	}
+	zero := start - s.start
+	if off := zero - l.zero[s.discontinuity]; !wrong && off > -doubt && off < doubt {
+		return nil
+	}
+	l.zero[s.discontinuity] = zero
 	l.warn("the durations in the playlist are wrong: the interval was found by the timestamps in the segments")
 	return nil
 }

@@ -89,6 +89,7 @@ func newPackedCut(c *cut) *packedCut {
 		x, err := t.clock(ctx, i)
 		return x.start, x.known, err
 	})
+	t.starts = streamStarts
 	return t
 }
 

@@ -12,6 +12,11 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
+// streamStarts are what the clocks of transport streams usually show at their
+// beginning, which may not be 0 where a clock of the decoder runs before it: 1.4 s
+// is what ffmpeg takes for that, and 10 s what Apple's tools do.
+var streamStarts = []time.Duration{0, 1400 * time.Millisecond, 10 * time.Second}
+
 // halfFrame is how much of a packet of sound may be missing at either end where
 // the length of its frames is not known: half a frame of AAC at 44.1 kHz.
 const halfFrame = 12 * time.Millisecond
@@ -39,14 +44,21 @@ func ticks(d time.Duration) int64 {
 	return whole*mpegts.Clock + (int64(d%time.Second)*mpegts.Clock+int64(time.Second)/2)/int64(time.Second)
 }
 
-// span is a number of ticks as a length of time.
+// span is a number of ticks as a length of time. It is rounded down on either
+// side of 0, where clocks begin anew, too: so times that lie whole nanoseconds
+// apart still do.
 func span(t int64) time.Duration {
-	return time.Duration(t/mpegts.Clock)*time.Second + time.Duration(t%mpegts.Clock*int64(time.Second)/mpegts.Clock)
+	whole, rest := t/mpegts.Clock, t%mpegts.Clock
+	if rest < 0 {
+		whole, rest = whole-1, rest+mpegts.Clock
+	}
+	return time.Duration(whole)*time.Second + time.Duration(rest*int64(time.Second)/mpegts.Clock)
 }
 
 func newTSCut(c *cut) *tsCut {
 	t := &tsCut{}
 	t.locator = newLocator(c, t.clock, t.head)
+	t.starts = streamStarts
 	return t
 }
 

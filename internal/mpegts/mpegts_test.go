@@ -96,6 +96,9 @@ func TestScan(t *testing.T) {
 	if got, err = Scan(segment(Wrap-1000, 1).Bytes(), 5); err != nil || got.Lead().First != -1000 {
 		t.Errorf("before a wrap: %+v, %v", got.Lead(), err)
 	}
+	if got, err = Scan(segment(Wrap-100_000, 10).Bytes(), 5); err != nil || got.Lead().End != -64_000 || got.Of(Audio).End != -80_800 {
+		t.Errorf("all of it before a wrap: %+v, %v", got, err)
+	}
 	for _, bad := range [][]byte{nil, []byte("<html>"), bytes.Repeat([]byte{sync}, 10), bytes.Repeat([]byte{0}, 10_000), segment(0, 1).Bytes()[2*PacketSize:]} {
 		if _, err := Scan(bad, 0); !errors.Is(err, ErrNoStream) {
 			t.Errorf("%d bytes that are none: %v", len(bad), err)

@@ -2,6 +2,7 @@ package mpegts
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/internal/audioframe"
@@ -104,7 +105,7 @@ func (sc *scanner) packet(_ int, p packet) error {
 	}
 	s := sc.streams[pid]
 	if s == nil {
-		s = &streamScan{sound: kinds[kind] == Audio}
+		s = &streamScan{sound: kinds[kind] == Audio, until: math.MinInt64}
 		sc.streams[pid] = s
 	}
 	b := p.payload()
