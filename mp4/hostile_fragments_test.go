@@ -28,11 +28,12 @@ func TestHostileFragments(t *testing.T) {
 	flat, tree, tail, none := fragmentsOf(flatIndex, fragmentForm{}), fragmentsOf(treeIndex, fragmentForm{}), fragmentsOf(tailIndex, fragmentForm{}), fragmentsOf(noIndex, fragmentForm{})
 	uniform := fragmentsOf(flatIndex, fragmentForm{})
 	ones := []byte{255, 255, 255, 255}
-	circle := bytes.Clone(tree)
-	i := bytes.Index(circle, []byte("sidx"))
-	// The first reference leads back to the index itself: a first offset cannot
-	// be negative, so that a leaf is made to look like the root instead.
-	copy(circle[i+28:], u32(1<<31|uint32(be.Uint32(circle[i+28:])&^(1<<31))))
+	circle := bytes.Clone(tree) // the third reference of the first leaf leads to the second leaf, as one of the root does
+	leaf := circle[bytes.Index(circle, []byte("sidx"))+4:]
+	leaf = leaf[bytes.Index(leaf, []byte("sidx"))+4+24:]
+	size := func(n int) uint32 { return be.Uint32(leaf[12*n:]) }
+	be.PutUint32(leaf[12:], size(1)+size(2)+size(3))
+	be.PutUint32(leaf[24:], 1<<31|100)
 	tests := []struct {
 		name    string
 		data    []byte
@@ -69,11 +70,15 @@ func TestHostileFragments(t *testing.T) {
 		{"moof of 2^31", patch(none, "moof", 0, -8, 127, 255, 255, 255), formats.ErrDamaged, "moof"},
 		{"a box that wraps behind the moov", patch(flat, "sidx", 0, -8, 0, 0, 0, 1), formats.ErrDamaged, ""},
 		{"trex cut off", patch(flat, "trex", 0, -8, 0, 0, 0, 12), formats.ErrDamaged, ""},
-		{"circle", circle, nil, ""},
+		{"circle", circle, formats.ErrDamaged, "sidx"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := openAndPlan(t, tt.data)
+			floor := fuzzFloor
+			if strings.Contains(tt.name, "samples of 0 bytes") { // as many as the limit lets be, of which the file lists none
+				floor = 2 << 20 * sampleMemory
+			}
+			err := planBounded(t, tt.data, floor)
 			if tt.want == nil {
 				if err != nil {
 					t.Fatalf("%v, want a clip", err)
@@ -90,9 +95,15 @@ func TestHostileFragments(t *testing.T) {
 			if e.Container != mp4.Name || !strings.Contains(e.Element, tt.element) || e.Hint == "" {
 				t.Errorf("%+v; want the element %q and a hint", e, tt.element)
 			}
+			if tt.name == "circle" && !strings.Contains(e.Problem, "circle") {
+				t.Errorf("the problem is %q", e.Problem)
+			}
 		})
 	}
 }
+
+// sampleMemory is what a sample may take in all, in bytes.
+const sampleMemory = 180
 
 // TestTruncatedFragments cuts what is there out of a file that ends in the
 // middle of a fragment.

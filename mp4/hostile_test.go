@@ -94,15 +94,72 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// openAndPlan opens data and plans [2.55, 4.03) of it.
+// hostileRequests is how many requests a small hostile file may cost.
+const hostileRequests = 40
+
+// openAndPlan opens data and plans [2.55, 4.03) of it. That may not cost more
+// than a file of that size is worth.
 func openAndPlan(t testing.TB, data []byte) error {
 	t.Helper()
-	o, err := open(t, seektest.New(data))
-	if err != nil {
-		return err
+	return planBounded(t, data, fuzzFloor)
+}
+
+// planBounded is openAndPlan where a file of no bytes may take so much memory.
+func planBounded(t testing.TB, data []byte, floor int) error {
+	t.Helper()
+	source := seektest.New(data)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	o, err := open(t, source)
+	if err == nil {
+		var plan *formats.Plan
+		if plan, err = o.Plan(t.Context(), between(2.55, 4.03)); err == nil {
+			checkParts(t, plan, data)
+		}
 	}
-	_, err = o.Plan(t.Context(), between(2.55, 4.03))
+	runtime.ReadMemStats(&after)
+	if used, most := after.TotalAlloc-before.TotalAlloc, uint64(floor+fuzzFactor*len(data)); used > most {
+		t.Errorf("%d bytes of memory for a file of %d, want at most %d", used, len(data), most)
+	}
+	if n := len(source.Requests()); n > hostileRequests {
+		t.Errorf("%d requests, want at most %d: %v", n, hostileRequests, source.Ranges())
+	}
 	return err
+}
+
+// TestOverlappingSamples cuts files whose chunks lie in one another. Samples are
+// what the tables say, each with its own copy of the bytes that are shared, and
+// those are fetched once; also where the moov is read in parts.
+func TestOverlappingSamples(t *testing.T) {
+	good := (&testFile{tracks: []*testTrack{reordered(), tone()}}).build()
+	for name, move := range map[string]func(n int, chunks []byte) uint32{
+		"three at one place": func(n int, chunks []byte) uint32 { return be.Uint32(chunks[4*(n-n%3):]) },
+		"all at one place":   func(_ int, chunks []byte) uint32 { return be.Uint32(chunks) },
+		"each in the last":   func(n int, chunks []byte) uint32 { return be.Uint32(chunks) + uint32(n) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := bytes.Clone(good)
+			for at := bytes.Index(data, []byte("stco")); at >= 0; {
+				chunks := bytes.Clone(data[at+12 : at+12+4*int(be.Uint32(data[at+8:]))])
+				for n := range len(chunks) / 4 {
+					be.PutUint32(data[at+12+4*n:], move(n, chunks))
+				}
+				next := bytes.Index(data[at+4:], []byte("stco"))
+				if next < 0 {
+					break
+				}
+				at += 4 + next
+			}
+			plan, _ := cutBuilt(t, data, 2.55, 4.03)
+			if err := openAndPlan(t, data); err != nil {
+				t.Error(err)
+			}
+			if plan.Size > int64(len(data)) {
+				t.Errorf("the clip has %d bytes, the file %d: no sample is in it twice", plan.Size, len(data))
+			}
+			samePlans(t, data, 3)
+		})
+	}
 }
 
 // TestSegmentAlone recognises segments, whatever box they begin with, and says
@@ -184,7 +241,7 @@ func fuzzOne(t *testing.T, data []byte, a, length float64) {
 }
 
 // checkParts checks that a plan is about bytes that exist.
-func checkParts(t *testing.T, plan *formats.Plan, data []byte) {
+func checkParts(t testing.TB, plan *formats.Plan, data []byte) {
 	var size int64
 	for _, p := range plan.Parts {
 		if p.Resource != nil && (p.Offset < 0 || p.Length < 0 || p.End() > int64(len(data))) {
