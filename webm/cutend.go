@@ -7,8 +7,10 @@ import (
 // findEnd decides, for what is not sound, where the clip ends.
 func (p *planner) findEnd() {
 	p.endOff = p.startOff
-	if p.b == maxOffset {
-		p.endOff = p.end.next
+	if p.b == maxOffset { // what follows the last block is no part of its Cluster, such as an index
+		for _, b := range p.end.blocks {
+			p.endOff = max(p.endOff, b.end)
+		}
 		return
 	}
 	for _, b := range p.end.blocks {

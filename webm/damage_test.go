@@ -84,3 +84,26 @@ func TestDamageInside(t *testing.T) {
 		}
 	}
 }
+
+// TestNoDamage: what stands behind the Clusters of a sound file is no damage.
+func TestNoDamage(t *testing.T) {
+	for name, f := range map[string]film{
+		"index at the end": {seconds: 20},
+		"unknown sizes":    {seconds: 20, segmentSize: 8, clusterSize: 8},
+		"garbage":          {seconds: 20, after: content('j', 2, 5000)},
+		"voids":            {seconds: 20, voids: true, crc: true, positions: true},
+	} {
+		for _, i := range []interval{{13.5, -1}, {3, 9}, {0, -1}} {
+			o := mustOpen(t, f.write().data)
+			plan, err := o.Plan(t.Context(), i.selection())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+			if _, err := io.Copy(io.Discard, r); err != nil || len(r.Damage())+len(plan.Warnings) > 0 {
+				t.Errorf("%s %v: damage %v, warnings %v, %v", name, i, r.Damage(), plan.Warnings, err)
+			}
+			r.Close()
+		}
+	}
+}
