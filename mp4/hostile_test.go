@@ -45,7 +45,7 @@ func TestHostile(t *testing.T) {
 		{"untouched", good, nil, ""},
 		{"empty mdat only", mkbox("mdat"), formats.ErrDamaged, ""},
 		{"moov cut off", good[:len(good)-100], formats.ErrDamaged, "moov"},
-		{"file cut off in the media", front[:len(front)-1500], formats.ErrDamaged, "stbl"},
+		{"file cut off in the media", front[:len(front)-1500], nil, ""}, // what is there comes: TestCutOff
 		{"box size below its header", patch(good, "moov", 0, -8, 0, 0, 0, 3), formats.ErrDamaged, "moov"},
 		{"64-bit size that wraps", append(append(mkbox("ftyp", make([]byte, 8)), be.AppendUint64(append(u32(1), "free"...), 1<<64-16)...), good...), formats.ErrDamaged, "free"},
 		{"child larger than its parent", patch(good, "trak", 0, -8, 0, 16, 0, 0), formats.ErrDamaged, "moov/trak"},

@@ -39,7 +39,7 @@ func (f *file) findIndex(ctx context.Context) error {
 	case found:
 		f.index, f.indexed = Mfra, f.window.Info().Size-start
 		x := placesOfMfra(points, f.movie, start)
-		f.locator = &indexed{file: f, index: func(context.Context, fragment.Time, fragment.Time, int) (*placeIndex, error) { return x, nil }}
+		f.locator = &indexed{file: f, index: func(context.Context, fragment.Time, fragment.Time, int) (*placeIndex, error) { return x, nil }, beyond: f.searcher}
 		return nil
 	case reach == oneOfMany:
 		f.useSidx(roots, true)

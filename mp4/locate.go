@@ -19,6 +19,7 @@ type spread struct {
 	hole       *hole       // between head and tail; nil: there is nothing between
 	first      bool        // head begins with the file's first fragment
 	last       bool        // the file's last fragment was read
+	cutOff     bool        // what the file had behind that is cut off
 	run        placeRun    // of an indexed file, or of segments
 	searched   searchedRun // of a file without an index
 }
@@ -121,8 +122,12 @@ func (r *resolver) view(s *spread, tables map[*track]*sampleTables, spans map[*t
 			length = length.Max(v.presentation(v.track(t.id)))
 		}
 		if !want.Start.Less(length) {
+			if s.cutOff {
+				return nil, damaged("moof", v.fragments[len(v.fragments)-1].box.off, "the file is cut off: what it has ends at %s s", length)
+			}
 			return nil, &formats.PastEndError{Start: want.Start, Duration: length}
 		}
+		v.cutOff = s.cutOff && length.Less(want.End)
 		want = want.Clamp(length)
 	}
 	v.want = want
@@ -161,19 +166,29 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 		return nil, errNothing
 	}
 	index, err := x.index(ctx, from, to, maxHops)
-	if errors.Is(err, errFar) && x.beyond != nil {
-		search, err := x.beyond(ctx)
-		if err == nil && search == nil {
-			err = damaged("sidx", x.file.first, "an index without fragments")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return search.find(ctx, tracks, need)
+	var s *spread
+	if err == nil {
+		s, err = x.findBy(ctx, index, from, to, tracks, need)
 	}
-	if err != nil {
+	if x.beyond == nil || !errors.Is(err, errFar) && !errors.Is(err, formats.ErrDamaged) {
+		return s, err
+	}
+	search, failed := x.beyond(ctx) // an index that lies is worth no more than none
+	if failed == nil && search == nil {
+		failed = damaged("sidx", x.file.first, "an index without fragments")
+	}
+	if failed != nil {
+		if errors.Is(err, errFar) {
+			err = failed
+		}
 		return nil, err
 	}
+	return search.find(ctx, tracks, need)
+}
+
+// findBy is find by what the index tells of media between two times in seconds.
+func (x *indexed) findBy(ctx context.Context, index *placeIndex, from, to fragment.Time, tracks []*track, need needs) (*spread, error) {
+	index = index.within(x.file.window.Info().Size)
 	first, last := index.around(tracks, need.inSeconds)
 	if last < first {
 		return nil, damaged("moov", x.file.movie.box.off, "an index without fragments")
@@ -226,17 +241,18 @@ func (x *indexed) ahead(ctx context.Context, run placeRun, to fragment.Time) err
 // read reads the places of a run.
 func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 	head, tail := run.index.places[run.from:run.headEnd], run.index.places[run.tailStart:run.end]
-	fragments, err := x.file.reader().read(ctx, append(append([]place(nil), head...), tail...))
+	fragments, cutOff, err := x.file.reader().read(ctx, append(append([]place(nil), head...), tail...))
 	if err != nil {
 		return nil, err
 	}
 	s := &spread{
 		head: fragments, run: run,
-		first: run.from == 0 && !run.index.before,
-		last:  run.end == len(run.index.places) && !run.index.after,
+		first:  run.from == 0 && !run.index.before,
+		last:   run.end == len(run.index.places) && !run.index.after,
+		cutOff: cutOff || run.index.cutOff,
 	}
-	if len(fragments) == 0 {
-		return nil, damaged("", run.index.places[run.from].start, "no fragment where the index has one")
+	if at := missing(fragments, head, tail); at >= 0 && (!s.cutOff || len(fragments) == 0) {
+		return nil, damaged("moof", at, "no fragment where the index has one")
 	}
 	if !s.first || run.index.decodes != nil {
 		run.index.date(x.file.movie, fragments, run.from)
@@ -254,6 +270,17 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 	s.head, s.tail = fragments[:n], fragments[n:]
 	s.hole = &hole{n, x.file.stretches(head[len(head)-1].end, tail[0].start, run.index.places[run.headEnd:run.tailStart])}
 	return s, nil
+}
+
+// missing returns where the first of some places begins that no fragment was read
+// of, -1 where there is none.
+func missing(fragments []*moof, places ...[]place) int64 {
+	for _, p := range slices.Concat(places...) {
+		if !slices.ContainsFunc(fragments, func(m *moof) bool { return m.box.off >= p.start && m.box.off < p.end }) {
+			return p.start
+		}
+	}
+	return -1
 }
 
 func (x *indexed) earlier(ctx context.Context, s *spread, n int) (*spread, error) {
@@ -304,6 +331,7 @@ func (x *indexed) widen(ctx context.Context, run placeRun, from, to fragment.Tim
 	if err != nil {
 		return run, err
 	}
+	index = index.within(x.file.window.Info().Size)
 	// find returns where the index has a place that the run has read.
 	find := func(i int) (int, error) {
 		at := run.index.places[i].start

@@ -34,6 +34,27 @@ type placeIndex struct {
 	before, after         bool          // before the first place, behind the last
 	beforeEnd, afterStart fragment.Time // seconds until when, and from when on
 	behind                map[int]bool  // behind a place in the middle
+
+	cutOff bool // places beyond the file's end were left out
+}
+
+// within returns the index without the places that do not begin within so many
+// bytes: of a file that is cut off. One that has none is returned as it is.
+func (x *placeIndex) within(size int64) *placeIndex {
+	n := sort.Search(len(x.places), func(i int) bool { return x.places[i].start+minMoof > size })
+	if size < 0 || n == len(x.places) {
+		return x
+	}
+	out := *x
+	out.places, out.times, out.after, out.cutOff = x.places[:n], map[uint32][]timed{}, false, true
+	for id, list := range x.times {
+		for _, t := range list {
+			if t.place < n {
+				out.times[id] = append(out.times[id], t)
+			}
+		}
+	}
+	return &out
 }
 
 // sparse reports whether there are fragments between two places that the index
@@ -238,6 +259,7 @@ type walker struct {
 	most      int   // stop behind so many fragments; 0: no
 	fragments []*moof
 	done      bool
+	cutOff    bool // the file ends within a moof
 }
 
 // Limits on reading fragments.
@@ -253,12 +275,13 @@ type fragmentReader struct {
 	window   *seek.Window
 	defaults map[uint32]fragmentDefaults
 	guess    int64 // bytes that a moof is likely to take
+	size     int64 // of a file, which may be cut off; 0: unknown, or of a segment, which is whole
 }
 
 // reader returns the reader of the file's fragments. A moof is likely to be
 // somewhat larger than the file's first.
 func (f *file) reader() *fragmentReader {
-	r := &fragmentReader{f.window, f.movie.fragmentDefaultsOf(), moofGuess}
+	r := &fragmentReader{f.window, f.movie.fragmentDefaultsOf(), moofGuess, max(0, f.window.Info().Size)}
 	if f.firstMoof > 0 {
 		r.guess = min(f.firstMoof+f.firstMoof/4+256, maxMoof)
 	}
@@ -266,8 +289,9 @@ func (f *file) reader() *fragmentReader {
 }
 
 // read reads the fragments in places, all places at once. A place with more
-// than one fragment takes a round for each.
-func (r *fragmentReader) read(ctx context.Context, places []place) ([]*moof, error) {
+// than one fragment takes a round for each. CutOff says that the file ends within
+// one, which is left out.
+func (r *fragmentReader) read(ctx context.Context, places []place) (out []*moof, cutOff bool, err error) {
 	walkers := make([]*walker, len(places))
 	for i, p := range places {
 		walkers[i] = &walker{at: p.start, end: p.end, want: r.guess}
@@ -287,23 +311,22 @@ func (r *fragmentReader) read(ctx context.Context, places []place) ([]*moof, err
 			requests = append(requests, seek.Request{Range: at, Purpose: seek.Index, Note: "moof"})
 		}
 		if len(open) == 0 {
-			var out []*moof
 			for _, w := range walkers {
-				out = append(out, w.fragments...)
+				out, cutOff = append(out, w.fragments...), cutOff || w.cutOff
 			}
-			return out, nil
+			return out, cutOff, nil
 		}
 		got, err := r.window.ReadAtOnce(ctx, requests...)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for i, w := range open {
 			if err := w.step(got[i], int64(len(got[i])) < requests[i].Length, r); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 	}
-	return nil, damaged("moof", places[0].start, "more fragments in one place of the index than are read")
+	return nil, false, damaged("moof", places[0].start, "more fragments in one place of the index than are read")
 }
 
 // step goes through the boxes in data, which begin at w.at, as far as they
@@ -327,6 +350,9 @@ func (w *walker) step(data []byte, whole bool, r *fragmentReader) error {
 			return nil
 		case typ == "moof" && size > maxMoof:
 			return damaged("moof", w.at, "%d bytes long", size)
+		case typ == "moof" && r.size > 0 && w.at+size > r.size:
+			w.done, w.cutOff = true, true
+			return nil
 		case typ == "moof" && size > int64(len(data)):
 			if whole || w.end >= 0 && w.at+size > w.end {
 				return damaged("moof", w.at, "cut off after %d of %d bytes", len(data), size)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -38,18 +39,9 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	info := f.window.Info()
-	c := &clip{
-		head: f.ftyp, movie: v.movie, index: f.indexed, want: v.want, info: &info, mediaType: f.mediaType(),
-		original: s.Timeline == formats.Original, fragmented: layout == Fragmented,
-	}
-	for _, t := range chosen {
-		if err := c.add(v, v.track(t.id), v.want); err != nil {
-			return nil, err
-		}
-	}
-	if len(c.cuts) == 0 {
-		return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNothing, v.want)
+	c, err := f.choose(ctx, v, chosen, s, layout)
+	if err != nil {
+		return nil, err
 	}
 	if len(s.Tracks) == 0 {
 		c.warnOfTracksOff(f.movie)
@@ -63,11 +55,156 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 		return c.plan()
 	case v.fragments == nil:
 		c.head = fragmentBrand(c.head)
-		c.sections = c.divide(&info)
+		c.sections = c.divide(c.info)
 	default:
-		c.sections = v.sections(c.cuts, &info)
+		c.sections = v.sections(c.cuts, c.info)
 	}
 	return c.planFragmented()
+}
+
+// choose begins a clip with the cuts of the chosen tracks. Of a file that is cut
+// off it is what is there: the interval ends where the first of the tracks does,
+// and those that have nothing are left out.
+func (f *file) choose(ctx context.Context, v *view, chosen []*track, s formats.Selection, layout formats.Layout) (*clip, error) {
+	info := f.window.Info()
+	var warnings []fragment.Warning
+	if v.cutOff {
+		warnings = []fragment.Warning{{Reason: fmt.Sprintf("the file is cut off at byte %d: what it has ends at %s s", info.Size, v.want.End)}}
+	}
+	for want := v.want; ; {
+		c := &clip{
+			head: f.ftyp, movie: v.movie, index: f.indexed, want: want, info: &info, mediaType: f.mediaType(),
+			original: s.Timeline == formats.Original, fragmented: layout == Fragmented, warnings: slices.Clone(warnings),
+		}
+		for _, t := range chosen {
+			if err := c.add(v, v.track(t.id), want); err != nil {
+				return nil, err
+			}
+		}
+		if len(c.cuts) == 0 {
+			return nil, fmt.Errorf("%w: no selected track has anything in %v", formats.ErrNothing, want)
+		}
+		end, without, beyond, err := c.cutOff()
+		if err == nil && beyond != nil {
+			err = f.endsEarly(ctx, v, beyond)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case len(without) > 0:
+			for _, t := range without {
+				warnings = append(warnings, fragment.Warning{Reason: fmt.Sprintf("the file is cut off at byte %d: it has nothing of track %d in the interval", info.Size, t.id)})
+			}
+			chosen = slices.DeleteFunc(slices.Clone(chosen), func(t *track) bool {
+				return slices.ContainsFunc(without, func(w *track) bool { return w.id == t.id })
+			})
+		case end.Less(want.End):
+			want = fragment.Between(want.Start, end)
+			warnings = append(warnings, fragment.Warning{Reason: fmt.Sprintf("the file is cut off at byte %d: what it has of the interval ends at %s s", info.Size, end)})
+		default:
+			return c, nil
+		}
+	}
+}
+
+// cutOff tells until when all of the clip's tracks are in the file, and which of
+// them have nothing in it from the interval's beginning on. It is an error where
+// none has any. Beyond is the error of samples that are not there.
+func (c *clip) cutOff() (end fragment.Time, without []*track, beyond, err error) {
+	end = c.want.End
+	if c.info.Size < 0 {
+		return end, nil, nil, nil
+	}
+	for _, cut := range c.cuts {
+		ch, at, ok, err := cut.firstBeyond(c.info.Size)
+		if err != nil {
+			return end, nil, nil, err
+		}
+		if !ok {
+			continue
+		}
+		beyond = cut.track.outside(ch, c.info.Size)
+		if c.want.Start.Less(at) {
+			end = end.Min(at)
+		} else if without = append(without, cut.track); len(without) == len(c.cuts) {
+			return end, nil, nil, beyond
+		}
+	}
+	return end, without, beyond, nil
+}
+
+// endsEarly returns an error unless the file is cut off: its last box, behind the
+// moov or the last fragment that was read, says that it goes on.
+func (f *file) endsEarly(ctx context.Context, v *view, beyond error) error {
+	at := f.movie.box.off + f.movie.size
+	if n := len(v.fragments); n > 0 {
+		last := v.fragments[n-1].box
+		at = last.off + int64(len(last.raw))
+	}
+	size := f.window.Info().Size
+	for range maxBehindLast {
+		head, err := f.window.ReadRange(ctx, seek.Range{Offset: at, Length: headerBytes}, seek.Index, "box header")
+		if err != nil {
+			return err
+		}
+		switch _, _, n, ok := readHeader(head); {
+		case !ok || n == 0 || at+n < at:
+			return beyond
+		case n == -1 || at+n > size:
+			return nil
+		default:
+			at += n
+		}
+	}
+	return beyond
+}
+
+// maxBehindLast bounds the boxes that are looked at for the last one.
+const maxBehindLast = 64
+
+// firstBeyond returns the chunk with the first sample of a cut, in decode order,
+// that does not lie within so many bytes, and when the earliest of those behind it
+// is presented; ok is false where there is none.
+func (c *cut) firstBeyond(size int64) (beyond chunk, at fragment.Time, ok bool, err error) {
+	s := c.track.tables
+	for _, r := range c.ranges {
+		chunks, err := s.chunksOf(r.from, r.to)
+		if err != nil {
+			return chunk{}, at, false, err
+		}
+		sample := r.from
+		for _, ch := range chunks {
+			if ch.offset+ch.size <= size {
+				sample += ch.samples
+				continue
+			}
+			for end := ch.offset; ; sample++ {
+				if end += s.size(sample); end > size || sample == r.to-1 {
+					break
+				}
+			}
+			return ch, c.presentedFrom(sample), true, nil
+		}
+	}
+	return chunk{}, at, false, nil
+}
+
+// presentedFrom returns when the first of the samples from one on is presented,
+// on the presentation's timeline.
+func (c *cut) presentedFrom(sample int64) fragment.Time {
+	first, _, _ := c.track.tables.span(sampleRange{sample, c.track.tables.count})
+	out := c.want.End
+	for _, p := range c.pieces {
+		if sample >= p.samples.to {
+			continue
+		}
+		at := p.start
+		if into := first*c.refine - p.from; into > 0 && !p.still {
+			at = at.Add(fragment.Ticks(into, c.timescale()))
+		}
+		out = out.Min(at)
+	}
+	return out
 }
 
 // warnOfTracksOff says which pictures and sounds the file has but does not play
@@ -168,8 +305,29 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 	if t.entry.encrypted {
 		c.warn(encryptedWarning, t.id)
 	}
+	c.warnOfGaps(cut)
 	c.cuts = append(c.cuts, cut)
 	return nil
+}
+
+// longGap is how much of a track may be missing between two fragments before a
+// clip says so, in seconds.
+const longGap = 0.5
+
+// warnOfGaps says where between the fragments of the clip media is missing.
+func (c *clip) warnOfGaps(cut *cut) {
+	t := cut.track
+	if t.kind != formats.Audio && t.kind != formats.Video {
+		return
+	}
+	for _, sample := range slices.Sorted(maps.Keys(t.tables.gaps)) {
+		gap := t.tables.gaps[sample]
+		in := slices.ContainsFunc(cut.ranges, func(r sampleRange) bool { return sample >= r.from && sample+1 < r.to })
+		if in && float64(gap) >= longGap*float64(t.timescale) && !(cut.holed && sample+1 == cut.behind) {
+			from := fragment.Ticks(t.tables.decode(sample+1)-gap, t.timescale).Add(c.movie.shift(t))
+			c.warn("track %d has nothing between %.3f s and %.3f s", t.id, from.Seconds(), from.Add(fragment.Ticks(gap, t.timescale)).Seconds())
+		}
+	}
 }
 
 // chosen returns the tracks of a selection, in the file's order, and those that

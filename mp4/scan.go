@@ -3,7 +3,6 @@ package mp4
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -43,7 +42,7 @@ func (f *file) searcher(ctx context.Context) (locator, error) {
 	}
 	size := f.window.Info().Size
 	if size < 0 {
-		return nil, fmt.Errorf("mp4: fragments without an index: %w", seek.ErrUnsized)
+		return nil, unsupported("moof", f.first, "save the resource to a file, or ask a server that states its length", "fragments without an index in a resource whose length is not known")
 	}
 	if f.first >= size {
 		return nil, nil
@@ -297,14 +296,14 @@ func (x *searched) read(ctx context.Context, run searchedRun) (*spread, error) {
 	if run.tail.start <= run.head.end {
 		places = []place{join(places)}
 	}
-	fragments, err := x.reader.read(ctx, places)
+	fragments, cutOff, err := x.reader.read(ctx, places)
 	if err != nil {
 		return nil, err
 	}
 	if len(fragments) == 0 {
 		return nil, damaged("moof", run.head.start, "no fragment where one was found")
 	}
-	s := &spread{head: fragments, first: run.head.start <= x.start, last: run.tail.end >= x.search.End, searched: run}
+	s := &spread{head: fragments, first: run.head.start <= x.start, last: run.tail.end >= x.search.End, cutOff: cutOff, searched: run}
 	if len(places) == 1 {
 		s.last = places[0].end >= x.search.End
 		return s, nil

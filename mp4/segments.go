@@ -196,7 +196,7 @@ func (r *Rendition) read(ctx context.Context, i int) ([]*moof, error) {
 		if s.Range.Length >= 0 {
 			p.end = s.Range.End()
 		}
-		if moofs, err = reader.read(ctx, []place{p}); err != nil {
+		if moofs, _, err = reader.read(ctx, []place{p}); err != nil {
 			return nil, err
 		}
 	}

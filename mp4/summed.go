@@ -146,7 +146,8 @@ func (x *summed) advance(to fragment.Time) error {
 				return nil
 			}
 			if int64(len(raw)) < size {
-				return damaged("moof", x.at, "cut off after %d of %d bytes", len(raw), size)
+				x.known.after, x.known.cutOff = false, true
+				return nil
 			}
 			m, err := readFragment(box{typ: typ, off: x.at, header: header, raw: raw, path: "moof"}, x.reader.defaults)
 			if err != nil {

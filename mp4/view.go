@@ -20,6 +20,7 @@ type view struct {
 	spans     map[uint32][]sampleRange // of each track, the samples of each fragment
 	hole      *hole                    // between the fragments, some that were not read
 	indexed   bool                     // an index told the fragments' places
+	cutOff    bool                     // the interval goes on where the file is cut off
 }
 
 // hole is where there are fragments that were not read.

@@ -1,0 +1,144 @@
+package mp4_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/mp4"
+)
+
+// TestCutOff cuts files that end too early: what is there comes, with a warning
+// that says how far it goes, and beyond it there is an error by name.
+func TestCutOff(t *testing.T) {
+	film := &testFile{tracks: []*testTrack{reordered(), tone()}, moovFirst: true}
+	film.tracks[0].perChunk, film.tracks[1].perChunk = 2, 4
+	front := film.build()
+	apart := (&testFile{tracks: []*testTrack{pictures(), tone()}, moovFirst: true, apart: true}).build()
+	indexed := (&fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: flatIndex}).build()
+	bare := (&fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: noIndex}).build()
+	untimed := (&fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: noIndex, form: fragmentForm{untimed: true}}).build()
+	moof := func(data []byte, n int) int { // where the n-th fragment begins
+		at := 0
+		for range n {
+			at += bytes.Index(data[at:], []byte("moof")) + 4
+		}
+		return at - 8
+	}
+	media := func(data []byte, percent int) []byte { // as much of the mdat
+		at := bytes.Index(data, []byte("mdat")) + 4
+		return data[:at+(len(data)-at)*percent/100]
+	}
+	tests := []struct {
+		name        string
+		data        []byte
+		least, most float64 // until when the clip lasts that begins at 2.05 s
+		tracks      int
+	}{
+		{"progressive", media(front, 70), 5.5, 8, 2},
+		{"sound behind the pictures", media(apart, 45), 9.5, 9.5, 1}, // of the sound, the first second alone
+		{"in the media of a fragment, with a sidx", indexed[:moof(indexed, 8)+700], 7, 8, 2},
+		{"in a moof, with a sidx", indexed[:moof(indexed, 8)+60], 7, 7, 2},
+		{"between fragments, with a sidx", indexed[:moof(indexed, 8)], 7, 7, 2},
+		{"in the media of a fragment", bare[:moof(bare, 8)+700], 7, 8, 2},
+		{"in a moof", bare[:moof(bare, 8)+60], 7, 7, 2},
+		{"in a moof, untimed", untimed[:moof(untimed, 8)+60], 7, 7, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, layout := range []formats.Layout{"", mp4.Fragmented} {
+				sel := between(2.05, 9.5)
+				sel.Layout = layout
+				o := openBuilt(t, tt.data)
+				plan, path := o.cut(t, sel)
+				if end := plan.Requested.End.Seconds(); end < min(tt.least, 9.5) || end > min(tt.most, 9.5) {
+					t.Errorf("%q: the clip ends at %g s, want one between %g and %g", layout, end, tt.least, tt.most)
+				}
+				if len(plan.Tracks) != tt.tracks {
+					t.Errorf("%q: %d tracks, want %d", layout, len(plan.Tracks), tt.tracks)
+				}
+				if len(plan.Warnings) == 0 || !strings.Contains(plan.Warnings[0].Reason, "cut off") {
+					t.Errorf("%q: warnings %v, want one that says that the file is cut off", layout, plan.Warnings)
+				}
+				clip, err := os.ReadFile(path)
+				if err != nil || int64(len(clip)) != plan.Size {
+					t.Errorf("%q: %d bytes of %d, %v", layout, len(clip), plan.Size, err)
+				}
+				sel = between(1.05, 1.5)
+				sel.Layout = layout
+				if plan, _ := o.cut(t, sel); len(plan.Warnings) > 0 && tt.tracks == 2 {
+					t.Errorf("%q: warnings %v of an interval that is there", layout, plan.Warnings)
+				}
+				sel = between(9, 9.5)
+				sel.Layout = layout
+				_, err = o.Plan(t.Context(), sel)
+				if past := new(formats.PastEndError); tt.tracks == 2 && !errors.Is(err, formats.ErrDamaged) && !errors.As(err, &past) {
+					t.Errorf("%q: %v of an interval that is not there", layout, err)
+				}
+			}
+		})
+	}
+}
+
+// TestLyingIndex: where an index leads to no fragment, they are looked for.
+func TestLyingIndex(t *testing.T) {
+	f := &fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: flatIndex}
+	data := f.build()
+	want, _ := clipOf(t, openBuilt(t, data), between(4.05, 5.5))
+	at := bytes.Index(data, []byte("sidx")) + 4 + 24 + 12*3
+	a, b := be.Uint32(data[at:]), be.Uint32(data[at+12:])
+	be.PutUint32(data[at:], a-40)
+	be.PutUint32(data[at+12:], b+40)
+	plan, clip := clipOf(t, openBuilt(t, data), between(4.05, 5.5))
+	if !plan.Presented.Start.Equal(want.Presented.Start) && plan.Presented.Start.Seconds() > 4.05 {
+		t.Errorf("presented %v", plan.Presented)
+	}
+	for _, track := range clip {
+		source := f.tracks[track.id-1]
+		first := 40
+		if track.id == 2 {
+			first = 81
+		}
+		if hash := expected(source, 0)[first].hash; track.samples[0].hash != hash && !holds(track.samples, hash) {
+			t.Errorf("track %d does not have sample %d", track.id, first)
+		}
+	}
+}
+
+// holds reports whether a sample is among others.
+func holds(samples []isoSample, hash [32]byte) bool {
+	for _, s := range samples {
+		if s.hash == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// TestGapIsSaid: a clip says where its file has nothing.
+func TestGapIsSaid(t *testing.T) {
+	f := &fragmentedFile{tracks: []*testTrack{pictures(), tone()}, index: noIndex}
+	data := f.build()
+	at := 0
+	for range 6 {
+		at += bytes.Index(data[at:], []byte("moof")) + 4
+	}
+	clear(data[at-4 : at+100])
+	plan, _ := openBuilt(t, data).cut(t, between(4.05, 6.5))
+	said := 0
+	for _, w := range plan.Warnings {
+		if strings.Contains(w.Reason, "has nothing between 5.000 s and 6.000 s") {
+			said++
+		}
+	}
+	if said != 2 {
+		t.Errorf("warnings %v, want one for each track", plan.Warnings)
+	}
+	intact, _ := openBuilt(t, f.build()).cut(t, between(4.05, 6.5))
+	if len(intact.Warnings) > 0 {
+		t.Errorf("warnings %v of the intact file", intact.Warnings)
+	}
+}
