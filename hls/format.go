@@ -128,6 +128,7 @@ func (m *Medium) fromPlaces(ctx context.Context, s *stream, fetch func(name stri
 		tried[next] = true
 		p, err := fetch(next)
 		if err == nil {
+			p.place = next
 			return p, nil
 		}
 		if first == nil {

@@ -3,7 +3,6 @@ package hls
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -25,16 +24,17 @@ const maxKey = 1 << 10
 // to make a plan is not asked for again when the plan is read. Two that want the
 // same at a time share one request.
 type loader struct {
-	open   seek.Opener
-	limit  int64
-	mirror func(name string) []string // other names of the same bytes
-	failed func(context.Context)      // is called before those are tried
+	open     seek.Opener
+	limit    int64
+	replicas replicas // where else the same bytes are
 
 	mu    sync.Mutex
 	held  map[extent]*held
 	order []extent // the least recently read first
 	size  int64
-	down  map[string]time.Time // hosts that gave no answer, and since when
+	down  map[string]time.Time  // hosts that gave no answer, and since when
+	given map[string][]*stretch // what was given out of resources that are redundant, by their names
+	mixed bool                  // some of it came from another place than the resource's own
 }
 
 // extent is a range of a resource.
@@ -83,65 +83,27 @@ func (l *loader) read(ctx context.Context, e extent, p seek.Purpose, note string
 	}
 }
 
-// fetch reads an extent, from another host where the first fails.
+// fetch reads an extent, from another place where its own fails.
 func (l *loader) fetch(ctx context.Context, e extent, p seek.Purpose, note string, h *held) error {
-	body, err := l.request(ctx, e.name, seek.Request{Range: e.Range, Purpose: p, Note: note})
-	if err != nil {
-		return err
-	}
-	defer body.Close()
 	limit := l.limit
 	if p == seek.Key {
 		limit = maxKey
 	}
-	var buf bytes.Buffer
-	if e.Length > 0 && e.Length < limit {
-		buf.Grow(int(e.Length) + bytes.MinRead)
-	}
-	if _, err := buf.ReadFrom(io.LimitReader(body, limit+1)); err != nil {
+	info, off, data, err := l.readWhole(ctx, e.name, seek.Request{Range: e.Range, Purpose: p, Note: note}, limit)
+	if err != nil {
 		return err
 	}
-	if int64(buf.Len()) > limit {
+	if int64(len(data)) > limit {
 		return fmt.Errorf("reading %s: %w of %d bytes to hold of one resource", note, seek.ErrLimit, limit)
 	}
-	if e.Length >= 0 && e.Offset >= 0 && int64(buf.Len()) < e.Length && p != seek.Probe {
-		return fmt.Errorf("reading %s: it has %d bytes, the playlist says %d: %w", note, buf.Len(), e.Length, io.ErrUnexpectedEOF)
+	if e.Length >= 0 && e.Offset >= 0 && int64(len(data)) < e.Length && p != seek.Probe {
+		return fmt.Errorf("reading %s: it has %d bytes, the playlist says %d: %w", note, len(data), e.Length, io.ErrUnexpectedEOF)
 	}
-	h.info, h.off, h.data = body.Info, body.Offset, buf.Bytes()
+	h.info, h.off, h.data = info, off, data
 	if h.info.Size < 0 && e.Range == (seek.Range{Length: seek.ToEnd}) { // it came in chunks
 		h.info.Size = int64(len(h.data))
 	}
 	return nil
-}
-
-// request opens a range of a resource, or of one of its mirrors where that
-// fails. The error is that of the resource itself. A host that gave no answer is
-// only asked again after the mirrors, for a while.
-func (l *loader) request(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
-	host := hostOf(name)
-	down := l.isDown(host)
-	if down {
-		if body := l.fromMirrors(ctx, name, r); body != nil {
-			return body, nil
-		}
-	}
-	body, err := l.requestOne(ctx, name, r)
-	if err == nil || ctx.Err() != nil || down {
-		return body, err
-	}
-	l.failed(ctx)
-	if body = l.fromMirrors(ctx, name, r); body == nil {
-		return nil, err
-	}
-	if errors.Is(err, seek.ErrUnavailable) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.down == nil {
-			l.down = map[string]time.Time{}
-		}
-		l.down[host] = time.Now()
-	}
-	return body, nil
 }
 
 // downTime is for how long a host counts as down that gave no answer while
@@ -153,18 +115,6 @@ func (l *loader) isDown(host string) bool {
 	defer l.mu.Unlock()
 	since, known := l.down[host]
 	return known && time.Since(since) < downTime
-}
-
-// fromMirrors opens a range of the first mirror of a resource that has it, nil
-// where none does.
-func (l *loader) fromMirrors(ctx context.Context, name string, r seek.Request) *seek.Body {
-	for _, other := range l.mirror(name) {
-		if body, err := l.requestOne(ctx, other, r); err == nil {
-			body.Validator = "" // of another host: it says nothing of the first one's version
-			return body
-		}
-	}
-	return nil
 }
 
 // hostOf returns the host of a URL.
@@ -246,8 +196,8 @@ func (l *loader) edges(name string, r seek.Range) (head, tail []byte, info *seek
 	return head, tail, info
 }
 
-// source reads one resource of a medium: from memory what is held, from a mirror
-// where its host fails.
+// source reads one resource of a medium: from memory what is held, from a place
+// that is redundant where its own fails.
 type source struct {
 	loader *loader
 	name   string

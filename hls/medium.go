@@ -46,9 +46,11 @@ type stream struct {
 	names     []string // of its playlist, the redundant ones behind
 	places    []place  // the same, with their pathways; none of a media playlist by itself
 	rendition *rendition
-	plays     bool            // by default
-	list      *playlist       // nil until it is loaded; set under the Medium's lock
-	tracks    []formats.Track // what is known to be in it
+	plays     bool                  // by default
+	list      *playlist             // nil until it is loaded; set under the Medium's lock
+	tracks    []formats.Track       // what is known to be in it
+	contents  *contents             // of list, once that is wanted
+	elsewhere map[string]*elsewhere // the redundant playlists that were wanted, by their places
 }
 
 // language is the tag (RFC 5646) that the master playlist states, if any.
@@ -62,7 +64,7 @@ func (s *stream) language() string {
 func newMedium(env formats.Env, name string) *Medium {
 	m := &Medium{env: env, name: name, vars: variables{}, clock: systemClock{}}
 	m.opened = m.clock.Now()
-	m.loader = &loader{open: env.Opener, limit: maxHeld, mirror: m.mirrors, failed: m.steerNow}
+	m.loader = &loader{open: env.Opener, limit: maxHeld, replicas: m}
 	return m
 }
 
@@ -226,37 +228,6 @@ func nameOf(base *url.URL, uri string) (string, error) {
 	}
 	name, _, _ = strings.Cut(name, "#")
 	return name, nil
-}
-
-// mirrors returns where else the bytes of a segment may be: beside the playlists
-// that are redundant to the one that names it.
-func (m *Medium) mirrors(name string) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.streams {
-		if s.list == nil {
-			continue
-		}
-		folder := folderOf(s.list.base.String())
-		rest, ok := strings.CutPrefix(name, folder)
-		if !ok {
-			continue
-		}
-		var out []string
-		for _, other := range m.steering.order(s) {
-			if there := folderOf(other); there != folder {
-				out = append(out, there+rest)
-			}
-		}
-		return out
-	}
-	return nil
-}
-
-// folderOf returns a URL up to its last slash.
-func folderOf(u string) string {
-	u, _, _ = strings.Cut(u, "?")
-	return u[:strings.LastIndexByte(u, '/')+1]
 }
 
 // media returns a stream's playlist as it is now.

@@ -11,6 +11,7 @@ import (
 // playlist is one playlist, read: a master or a media playlist.
 type playlist struct {
 	base     *url.URL // what its URIs are relative to
+	place    string   // which of the redundant places it was loaded from
 	master   *master  // nil for a media playlist
 	media    *media   // nil for a master playlist
 	vars     variables
