@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -34,6 +35,9 @@ func usable(keys []*key) (*key, error) {
 	var names []string
 	for _, k := range keys {
 		if k.method == "AES-128" && k.format == "" {
+			if k.badIV {
+				return nil, damaged("EXT-X-KEY", -1, "its IV is no hexadecimal number of 128 bits: "+strconv.Quote(shorten(k.attrs.get("IV"))))
+			}
 			return k, nil
 		}
 		name := k.method

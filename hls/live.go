@@ -15,7 +15,8 @@ import (
 
 // ErrExpired: a segment of the interval has left a live playlist before it was
 // fetched.
-var ErrExpired = errors.New("the segment has left the live window")
+// It is a [seek.ErrChanged]: of the playlist.
+var ErrExpired = fmt.Errorf("the segment has left the live window: %w", seek.ErrChanged)
 
 // Limits on following a live playlist.
 const (
@@ -174,7 +175,13 @@ func (f *follower) plan(ctx context.Context) error {
 
 func (f *follower) expired(list *media) error {
 	first := list.segments[0]
-	return fmt.Errorf("%w: the interval %s begins before the playlist, which has segments from %s s on", ErrExpired, f.selection.Interval, segments.Time(first.start))
+	return hasExpired(ErrExpired, "the interval %s begins before the playlist, which has segments from %s s on", f.selection.Interval, segments.Time(first.start))
+}
+
+// hasExpired is that a segment has left the playlist.
+func hasExpired(err error, format string, args ...any) error {
+	return &formats.Error{Container: Name, Element: "EXT-X-MEDIA-SEQUENCE", Offset: -1, Err: err,
+		Problem: fmt.Sprintf(format, args...), Hint: "choose an interval that begins later"}
 }
 
 // deliver yields what the playlist has of the selection. Done is set when its
@@ -198,7 +205,7 @@ func (f *follower) deliver(ctx context.Context, list *media) (done bool, err err
 		first = list.independent(first)
 	} else {
 		if len(list.segments) > 0 && f.next < list.segments[0].sequence {
-			return true, fmt.Errorf("%w: number %d of the interval %s; the playlist begins with %d", ErrExpired, f.next, interval, list.segments[0].sequence)
+			return true, hasExpired(ErrExpired, "number %d of the interval %s: the playlist begins with %d", f.next, interval, list.segments[0].sequence)
 		}
 		for first = 0; first < len(list.segments) && list.segments[first].sequence < f.next; first++ {
 		}
@@ -334,7 +341,7 @@ func (f *follower) gone(ctx context.Context, list *media, i int, err error) erro
 	}
 	now := f.m.media(f.stream)
 	if len(now.segments) > 0 && list.segments[i].sequence < now.segments[0].sequence {
-		return fmt.Errorf("%w: number %d of the interval %s: %w", ErrExpired, list.segments[i].sequence, f.selection.Interval, err)
+		return hasExpired(fmt.Errorf("%w: %w", ErrExpired, err), "number %d of the interval %s", list.segments[i].sequence, f.selection.Interval)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/audioframe"
 	"github.com/mediafrag/mediafrag/internal/segments"
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -135,7 +137,7 @@ func (p *packer) places() places {
 	return places{
 		segment: func(i int) (string, seek.Range, error) {
 			s := &p.list.segments[i]
-			name := fmt.Sprintf("segment-%05d%s", i-p.first, extension(s.uri, ".bin"))
+			name := fmt.Sprintf("segment-%05d%s", i-p.first, p.extension(s.uri))
 			if s.gap {
 				return name, seek.Range{Length: seek.ToEnd}, nil
 			}
@@ -172,6 +174,33 @@ func (p *packer) add(name string, i int) error {
 	}
 	p.files = append(p.files, formats.File{Name: p.folder + name, Plan: plan})
 	return nil
+}
+
+// extensions are those that players accept for segments of a container; the first
+// is what they are called that have none of them.
+var extensions = map[string][]string{
+	transportStream: {".ts", ".m2ts", ".mts", ".mpegts", ".tsv", ".tsa"}, fragmentedMP4: {".m4s", ".mp4", ".m4v", ".m4a", ".cmfv", ".cmfa", ".cmft"},
+	webMedia: {".webm"}, webVTT: {".vtt", ".webvtt"},
+	audioframe.AAC: {".aac"}, audioframe.MPEGAudio: {".mp3"}, audioframe.AC3: {".ac3"}, audioframe.EAC3: {".eac3", ".ec3"},
+}
+
+// extension returns the extension that a segment is given: its own, if it is one
+// of what it is.
+func (p *packer) extension(uri string) string {
+	kind := containerOf(p.pieces[p.first].data)
+	if kind == packedAudio {
+		if frames, ok := readPacked(p.pieces[p.first].data); ok {
+			kind = frames.codec
+		}
+	}
+	own, all := extension(uri, ""), extensions[kind]
+	if len(all) == 0 {
+		return cmp.Or(own, ".bin")
+	}
+	if slices.Contains(all, own) {
+		return own
+	}
+	return all[0]
 }
 
 // extension returns the extension of a URI, if it is an ordinary one.

@@ -123,6 +123,7 @@ type key struct {
 	uri    string
 	format string // KEYFORMAT; "" is "identity"
 	iv     *[16]byte
+	badIV  bool // it has one that cannot be read
 	attrs  attributes
 }
 

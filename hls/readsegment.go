@@ -93,6 +93,8 @@ func (r *reader) setKey(a attributes) {
 	}
 	if iv, ok := parseIV(a.get("IV")); ok {
 		k.iv = &iv
+	} else {
+		k.badIV = a.has("IV")
 	}
 	if k.method == "NONE" {
 		r.keys = nil

@@ -1,10 +1,12 @@
 package hls
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -239,6 +241,51 @@ func writePackage(t testing.TB, m *Medium, s formats.Selection) string {
 		}
 	}
 	return dir
+}
+
+// TestPackageNames: a package's segments have extensions of what they are, which
+// players look at, whatever the origin calls them.
+func TestPackageNames(t *testing.T) {
+	for _, test := range []struct{ dir, from, to, want string }{
+		{tsPresentation(t), ".ts", ".ts", ".ts"},
+		{tsPresentation(t), ".ts", ".bin", ".ts"},
+		{tsPresentation(t), ".ts", ".php?id=1", ".ts"},
+		{fmp4Presentation(t), ".m4s", ".mp4", ".mp4"},
+		{fmp4Presentation(t), ".m4s", ".bin", ".m4s"},
+		{fmp4Presentation(t), ".m4s", "", ".m4s"},
+	} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/x", test.dir)
+		o.put("https://host.test/x/media.m3u8", bytes.ReplaceAll(readFile(t, test.dir, "media.m3u8"), []byte(test.from+"\n"), []byte(test.to+"\n")))
+		for i := range 10 {
+			name := fmt.Sprintf("s%03d", i)
+			o.put("https://host.test/x/"+name+test.to, readFile(t, test.dir, name+test.from))
+		}
+		m := o.mustOpen(t, "https://host.test/x/media.m3u8", formats.Env{})
+		out := writePackage(t, m, between(12, 20))
+		if files, _ := filepath.Glob(filepath.Join(out, "segment-*"+test.want)); len(files) < 2 {
+			t.Errorf("%q: %d segments are called %s", test.to, len(files), test.want)
+		}
+		checkDecodes(t, filepath.Join(out, indexName))
+	}
+}
+
+// TestUnreadableIV: an initialization vector that is none is damage, and not as
+// if there were none.
+func TestUnreadableIV(t *testing.T) {
+	dir := encryptedPresentation(t)
+	for _, iv := range []string{"0xZZ", "0x" + strings.Repeat("0", 33), "0x", `""`} {
+		o := newOrigin()
+		o.putFolder(t, "https://host.test/x", dir)
+		list := regexp.MustCompile(`IV=\w+`).ReplaceAllString(string(readFile(t, dir, "media.m3u8")), "IV="+iv)
+		o.put("https://host.test/x/media.m3u8", []byte(list))
+		m := o.mustOpen(t, "https://host.test/x/media.m3u8", formats.Env{})
+		_, err := m.Plan(t.Context(), between(9, 11))
+		isError(t, err, formats.ErrDamaged)
+		if !strings.Contains(fmt.Sprint(err), "IV") {
+			t.Errorf("%s: %v", iv, err)
+		}
+	}
 }
 
 // TestPackage writes packages and has ffmpeg play them: every picture of the
