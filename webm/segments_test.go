@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // TestSegmentHeader: of an initialization segment, what counts another file is
@@ -36,4 +37,41 @@ func TestSegmentHeader(t *testing.T) {
 			t.Errorf("%d bytes of a header: %v", n, err)
 		}
 	}
+}
+
+// FuzzPlanSegments plans clips of arbitrary segments: what comes of them is an
+// error or a plan whose bytes are there.
+func FuzzPlanSegments(f *testing.F) {
+	ebml := appendElement(nil, idEBML, appendElement(nil, idDocType, []byte("webm")))
+	entry := appendUint(appendUint(nil, idTrackNumber, 1), idTrackType, typeVideo)
+	entry = appendElement(entry, idCodecID, []byte("V_VP8"))
+	body := appendElement(nil, idInfo, appendUint(nil, idTimestampScale, 1e6))
+	body = append(body, appendElement(nil, idTracks, appendElement(nil, idTrackEntry, entry))...)
+	header := append(ebml, appendElement(nil, idSegment, body)...)
+	segment := appendUint(nil, idTimestamp, 2000)
+	segment = appendElement(segment, idSimpleBlock, []byte{0x81, 0, 0, flagKey, 0, 1, 2, 3})
+	segment = appendElement(segment, idSimpleBlock, []byte{0x81, 0, 40, 0, 1, 1, 2, 3})
+	segment = appendElement(nil, idCluster, segment)
+	f.Add(header, segment, segment, uint16(200), uint16(10))
+	f.Fuzz(func(t *testing.T, header, first, last []byte, from, length uint16) {
+		between := fragment.Between(fragment.FromSeconds(float64(from)/100), fragment.FromSeconds(float64(from+length)/100+0.01))
+		segments := []Segment{{Resource: &seek.Info{Name: "a"}, Data: first}, {Resource: &seek.Info{Name: "b"}, Data: last}}
+		plan, err := PlanSegments(t.Context(), header, segments, formats.Selection{Interval: between})
+		if err != nil {
+			return
+		}
+		for _, q := range plan.Parts {
+			if q.Resource == nil {
+				continue
+			}
+			size := int64(len(first))
+			if q.Resource.Name == "b" {
+				size = int64(len(last))
+			}
+			if q.Offset < 0 || q.Length < 0 || q.End() > size {
+				t.Fatalf("a part of %v of a segment of %d bytes", q.Range, size)
+			}
+		}
+		SegmentTimes(t.Context(), header, first)
+	})
 }
