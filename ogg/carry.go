@@ -118,11 +118,11 @@ func (k *carried) ends(c *cutting, tail []placed) {
 			k.last = q
 		}
 	}
-	k.end = min(k.end, k.last.to)
 	if k.last.data == nil && at.before != nil { // lost in a hole: what is before it ends the clip
 		pos, _ := k.s.position(at.before.granule)
 		k.last.to, k.last.ends, k.final = pos.end, place{at.from, maxSegments}, at.before.granule
 	}
+	k.end = min(k.end, k.last.to)
 	if k.s.lapped() && k.last.ends.before(k.pair.ends) {
 		k.last, k.final = k.pair, min(k.end, k.pair.to)
 	}

@@ -21,6 +21,7 @@ import (
 const (
 	chainProbe  = 64 << 10  // bytes of one probe
 	chainProbes = 4         // probes of a round
+	chainBack   = 4         // probes that are read back from an end without a page
 	chainRead   = 384 << 10 // what is left to look through is read whole
 	chainRounds = 24        // most rounds for one boundary
 	// chainTrust is how many pages must lie between two places, of those that the
@@ -182,15 +183,21 @@ func (m *media) findEnd(ctx context.Context, l *link) (int64, error) {
 		links := int64(len(m.links().links) - 1)
 		usual = l.off / max(links, 1) * 9 / 8
 	}
+	size := int64(chainProbe)
+	var before boundary
 	for round := range chainRounds {
 		b := m.boundary(l, trust)
 		if b.at >= 0 {
 			return b.at, nil
 		}
-		places := b.places(l, usual)
+		if round > 0 && b.lo == before.lo && b.hi == before.hi && b.doubt == before.doubt { // no probe showed a whole page
+			size *= 2
+		}
+		before = b
+		places := b.places(l, usual, size)
 		if b.doubt > 0 {
 			trust /= 2
-			places = spread(b.lo, b.doubt)
+			places = spread(b.lo, b.doubt, size)
 		}
 		var reads []seek.Request
 		for _, r := range places {
@@ -211,15 +218,21 @@ func (m *media) findEnd(ctx context.Context, l *link) (int64, error) {
 
 // places says where to look next: where, counted back by page numbers, what lies
 // behind the boundary begins, which may be several links further on, and nearer to
-// the beginning; usual is how long links are, 0 where that is not known.
-func (b *boundary) places(l *link, usual int64) []seek.Range {
+// the beginning; usual is how long links are, 0 where that is not known. Size is
+// how many bytes a probe has, at least.
+func (b *boundary) places(l *link, usual, size int64) []seek.Range {
 	room := b.hi - b.lo
 	if room <= chainRead {
 		return []seek.Range{{Offset: b.lo, Length: room + maxPage}}
 	}
 	guess, ok := b.extrapolate()
 	if !ok {
-		return spread(b.lo, b.hi)
+		out := spread(b.lo, b.hi, size)
+		if len(b.away) == 0 { // the last bytes show no page: look further back, too
+			from := max(b.lo, b.hi-chainBack*size)
+			out[len(out)-1] = seek.Range{Offset: from, Length: b.hi - from}
+		}
+		return out
 	}
 	wide := max(chainProbe, (b.hi-guess)/8)
 	centers := []int64{guess, guess + wide, b.lo + room/4, b.lo + room/16}
@@ -228,8 +241,8 @@ func (b *boundary) places(l *link, usual int64) []seek.Range {
 	}
 	var out []seek.Range
 	for _, c := range centers {
-		at := min(max(c-chainProbe/2, b.lo), b.hi-chainProbe)
-		out = append(out, seek.Range{Offset: at, Length: chainProbe})
+		at := max(min(max(c-size/2, b.lo), b.hi-size), b.lo)
+		out = append(out, seek.Range{Offset: at, Length: min(size, b.hi-at)})
 	}
 	return out
 }
@@ -257,12 +270,13 @@ func (b *boundary) extrapolate() (int64, bool) {
 	return max(guess, b.lo), guess > b.lo-(b.hi-b.lo)
 }
 
-// spread divides a stretch evenly among the probes of a round.
-func spread(from, to int64) []seek.Range {
+// spread divides a stretch evenly among the probes of a round, of size bytes each;
+// large ones touch.
+func spread(from, to, size int64) []seek.Range {
 	var out []seek.Range
 	for i := range int64(chainProbes) {
 		at := from + (to-from)*(i+1)/(chainProbes+1)
-		out = append(out, seek.Range{Offset: at, Length: min(chainProbe, to-at)})
+		out = append(out, seek.Range{Offset: at, Length: min(size, to-at, (to-from)/(chainProbes+1)+maxPage)})
 	}
 	return out
 }

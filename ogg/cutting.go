@@ -129,7 +129,7 @@ func (c *cutting) read(ctx context.Context) (err error) {
 			}
 		}
 	}
-	if ends && tail.from < head.to {
+	if ends && tail.from <= head.to {
 		head.from, head.to = min(head.from, tail.from), max(head.to, tail.to)
 		ends = false
 	}
@@ -140,7 +140,7 @@ func (c *cutting) read(ctx context.Context) (err error) {
 		return err
 	} else if beyond > head.to {
 		head.to = beyond
-		if ends && tail.from < head.to {
+		if ends && tail.from <= head.to {
 			head.to, ends = max(head.to, tail.to), false
 		}
 		if c.head, err = c.readBound(ctx, head); err != nil {

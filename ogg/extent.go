@@ -91,7 +91,7 @@ func (m *media) look(ctx context.Context, ranges ...seek.Range) ([][]byte, error
 func (m *media) measure(ctx context.Context, hi int64) error {
 	lo := m.end
 	for hi-lo > extentChunk {
-		places := spread(lo, hi)
+		places := spread(lo, hi, chainProbe)
 		data, err := m.look(ctx, places...)
 		if err != nil {
 			return err

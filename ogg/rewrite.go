@@ -106,7 +106,7 @@ func (r Renumber) Rewrite(ctx context.Context, in seek.Input, off int64) (io.Rea
 	if err != nil {
 		return nil, err
 	}
-	p := &renumbering{Renumber: r, in: body, report: in.Damaged, from: from, at: from}
+	p := &renumbering{Renumber: r, in: body, report: in.Damaged, from: from, at: from, start: from}
 	for _, s := range r.Streams {
 		if s.Before >= 0 && from == 0 {
 			p.order.expect(s.Serial, uint32(s.Before))
@@ -130,6 +130,7 @@ type renumbering struct {
 	space  []byte // for out
 	out    []byte // what is done
 	err    error  // of in
+	start  int64  // where the last page begins
 	order  order
 	lost   damage // what precedes at and is passed over, in the part
 	filled int64  // of that, up to here is in out or was
@@ -221,6 +222,7 @@ func (r *renumbering) page(p *page) {
 		s.apply(r.buf[:p.size()])
 	}
 	r.out = append(r.out, r.buf[:p.size()]...)
+	r.start = p.off
 	r.at, r.buf = p.end(), r.buf[p.size():]
 }
 
@@ -246,7 +248,7 @@ func (r *renumbering) lose(n int64, why string) {
 	}
 	r.lost.end += n
 	r.at, r.buf = r.at+n, r.buf[n:]
-	if r.lost.end-r.filled > fillEvery {
+	if r.lost.end-r.start > farApart {
 		r.blank(r.lost.end - pageHeader)
 	}
 }
@@ -264,9 +266,15 @@ func (r *renumbering) found() {
 	r.lost = damage{}
 }
 
-// fillEvery is after how many bytes without a page an empty one is put, since
-// some programs take 64 KiB without one for the end of the file.
-const fillEvery = 24 << 10
+// Some programs take 64 KiB in which no page begins for the end of the file. Where
+// so many bytes are passed over that more than farApart lie between the beginnings
+// of two pages, empty ones are put there: one at once, and one every so often. Their
+// checksums are wrong: who takes any page for a sign of life has one, and who
+// counts pages does not miss what belongs between the others.
+const (
+	farApart  = 60_000
+	fillEvery = 24 << 10
+)
 
 // blank puts zeros in the place of what is passed over, up to an offset in the
 // part, and empty pages.
@@ -276,14 +284,23 @@ func (r *renumbering) blank(to int64) {
 	}
 	at := len(r.out)
 	r.out = append(r.out, make([]byte, to-r.filled)...)
-	empty := appendPage(nil, 0, noGranule, r.Streams[0].As, ^uint32(0), nil, nil)
-	for m := r.filled / fillEvery * fillEvery; m < to; m += fillEvery {
-		if m < r.lost.off+fillEvery || m+pageHeader > r.lost.end {
-			continue
+	if r.lost.end-r.start > farApart {
+		empty := appendPage(nil, 0, noGranule, r.Streams[0].As, ^uint32(0), nil, nil)
+		empty[22]++ // see farApart
+		put := func(m int64) {
+			if m+pageHeader > r.lost.end {
+				return
+			}
+			for i, b := range empty {
+				if p := m + int64(i); p >= r.filled && p < to {
+					r.out[at+int(p-r.filled)] = b
+				}
+			}
 		}
-		for i, b := range empty {
-			if p := m + int64(i); p >= r.filled && p < to {
-				r.out[at+int(p-r.filled)] = b
+		put(r.lost.off)
+		for m := r.filled / fillEvery * fillEvery; m < to; m += fillEvery {
+			if m >= r.lost.off+pageHeader {
+				put(m)
 			}
 		}
 	}
