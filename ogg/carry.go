@@ -53,15 +53,17 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		k.pair = head[first+1]
 		sounds = k.pair
 	}
-	if sounds.from >= k.end { // the interval is where packets are missing
-		k.empty = true
-		return k, nil
-	}
 	tail := head
 	if c.tail != nil {
 		tail = c.tail.place(s, c.l)
 	}
-	k.ends(c, tail)
+	switch {
+	case sounds.from < k.end:
+		k.ends(c, tail)
+	case !k.acrossHole(head): // the interval is where packets are missing
+		k.empty = true
+		return k, nil
+	}
 	if !k.rest && k.last.ends.before(k.first.begins) {
 		k.empty = true
 		return k, nil
@@ -126,6 +128,26 @@ func (k *carried) ends(c *cutting, tail []placed) {
 	if k.s.lapped() && k.last.ends.before(k.pair.ends) {
 		k.last, k.final = k.pair, min(k.end, k.pair.to)
 	}
+}
+
+// acrossHole takes the packets of a lapped codec on both sides of a hole in which
+// the interval lies: decoders that do not notice the hole have the one behind it
+// follow at once. It reports whether what they yield then is of the interval.
+func (k *carried) acrossHole(head []placed) bool {
+	for i, q := range head {
+		if !k.s.lapped() || i == 0 || !q.broken || q.to > q.from || head[i-1].to > k.start {
+			continue
+		}
+		q.from = head[i-1].to
+		q.to = satAdd(q.from, lapDuration(k.s.length(head[i-1].data), k.s.length(q.data)))
+		if q.to > k.start {
+			k.first, k.pair, k.last = head[i-1], q, q
+			k.end = min(k.end, q.to)
+			k.final = k.end
+			return true
+		}
+	}
+	return false
 }
 
 // behindHole reports whether a packet is the first behind a hole in which the
@@ -235,8 +257,11 @@ func (k *carried) unstick(at []placed) bool {
 // finalGranule returns the granule position of the clip's last page, before it
 // is shifted. Tail ends with the last packet.
 func (k *carried) finalGranule(c *cutting, tail []placed) int64 {
-	if !k.s.video() {
+	switch {
+	case k.s.trims():
 		return min(k.end, k.last.to)
+	case !k.s.video():
+		return k.last.to
 	}
 	if k.last.last {
 		return k.last.granule

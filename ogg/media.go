@@ -92,6 +92,9 @@ func (m *media) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if n := tagLen(head); n > 0 {
+		first.damage = append([]damage{{0, n, "an ID3 tag"}}, first.damage...)
+	}
 	if m.end < 0 {
 		m.end, m.final = max(int64(len(head)), first.data), false
 	}

@@ -252,7 +252,7 @@ func compareSpeex(t *testing.T, path, clip string, duration fragment.Time, cover
 	all, have := decode(path), decode(clip)
 	from := int(covered.Start.Round(rate)) - (int(duration.Round(rate)) - len(all))
 	want := all[max(0, from):min(from+len(have), len(all))]
-	if lost := int(covered.End.Sub(covered.Start.Max(fragment.Time{})).Round(rate)) - len(have); lost < 0 || lost > rate/50 { // a frame
+	if lost := int(covered.End.Sub(covered.Start.Max(fragment.Time{})).Round(rate)) - len(have); lost < 0 || lost > rate/100 {
 		t.Errorf("speexdec: %d samples of %v", len(have), covered)
 	}
 	forgets := 0

@@ -1,6 +1,7 @@
 package ogg
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -211,12 +212,8 @@ func (c *cutting) state(out *clip) {
 		out.warnings = append(out.warnings, fragment.Warning{Reason: fmt.Sprintf(
 			"at byte %d: the keyframe index of the Skeleton leads to no page of its stream; it is not used", c.l.off)})
 	}
-	for _, r := range []*region{c.head, c.tail} {
-		if r != nil {
-			for _, d := range r.damage {
-				out.warnings = append(out.warnings, d.warning())
-			}
-		}
+	for _, d := range c.damage() {
+		out.warnings = append(out.warnings, d.warning())
 	}
 	for _, k := range c.carried {
 		if k.missed {
@@ -224,6 +221,42 @@ func (c *cutting) state(out *clip) {
 				"track %s: a text that began more than %d bytes before the interval is not carried", k.s.track.ID, textBack)})
 		}
 	}
+}
+
+// damage returns what was passed over in front of the link's headers and between
+// them, in the regions that were read, and where the interval reaches to the link's
+// end, behind all streams.
+func (c *cutting) damage() []damage {
+	all := slices.Clone(c.l.damage)
+	for _, r := range []*region{c.head, c.tail} {
+		if r != nil {
+			all = append(all, r.damage...)
+		}
+	}
+	if !c.b.Less(c.l.finish) {
+		all = append(all, c.l.endDamage...)
+	}
+	if end := c.streamsEnd(); end > 0 && end < c.l.end && !slices.ContainsFunc(all, func(d damage) bool { return d.off >= end }) {
+		all = append(all, damage{end, c.l.end, "data behind the end of every stream"})
+	}
+	slices.SortStableFunc(all, func(a, b damage) int { return cmp.Compare(a.off, b.off) })
+	return slices.Compact(all)
+}
+
+// streamsEnd returns where the last page of the last stream ends; 0 where the
+// interval does not reach to the ends of all streams.
+func (c *cutting) streamsEnd() (end int64) {
+	if len(c.streams) < len(c.l.streams) || len(c.l.others) > 0 {
+		return 0
+	}
+	for _, s := range c.streams {
+		at := c.finish[s]
+		if s.text() || at.after == nil && (at.before == nil || !at.before.eos) || at.after != nil && !at.after.eos {
+			return 0
+		}
+		end = max(end, at.to)
+	}
+	return end
 }
 
 // headers returns the streams of the clip and their header pages, those of
