@@ -5,6 +5,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -246,13 +247,18 @@ func (c *cut) neighbours() []extent {
 			out = append(out, extent{name, r})
 		}
 	}
-	if last.end()-segments.Duration(c.interval.End) < atBound {
+	if last.end()-segments.Duration(c.interval.End) < atBound && !c.s.silent() {
 		add(c.last+1, last, edgeBytes)
 	}
 	if first.init != nil && first.init.uri != "" && segments.Duration(c.interval.Start)-first.start < atBound/3 {
 		add(c.first-1, first, indexBytes)
 	}
 	return out
+}
+
+// silent reports whether it is known that a stream has pictures alone.
+func (s *stream) silent() bool {
+	return len(s.tracks) > 0 && !slices.ContainsFunc(s.tracks, func(t formats.Track) bool { return t.Kind != formats.Video || t.Codec == "" })
 }
 
 // audioOnly reports whether a name is that of packed audio or text, of which

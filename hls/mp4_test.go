@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,25 @@ func masterPresentation(t testing.TB) string {
 			"-var_stream_map", "v:0,agroup:a v:1,agroup:a a:0,agroup:a,default:yes,language:en", "-b:v:0", "200k", "-b:v:1", "60k", "-b:a:0", "96k",
 			"-hls_segment_filename", filepath.Join(dir, "v%v_%03d.m4s"), filepath.Join(dir, "media%v.m3u8"))
 	})
+}
+
+// TestPicturesAlone: of a stream that has no sound, as CODECS says, no neighbour is
+// read for some of it; the clip is the same.
+func TestPicturesAlone(t *testing.T) {
+	dir := masterPresentation(t)
+	o := newOrigin()
+	o.putFolder(t, "https://host.test/x", dir)
+	m := o.mustOpen(t, "https://host.test/x/master.m3u8", formats.Env{})
+	want := clip(t, m, mustPlan(t, m, between(12, 20)))
+	o.put("https://host.test/x/master.m3u8", bytes.ReplaceAll(readFile(t, dir, "master.m3u8"), []byte("RESOLUTION"), []byte(`CODECS="avc1.64000b,mp4a.40.2",RESOLUTION`)))
+	o.asked = nil
+	m = o.mustOpen(t, "https://host.test/x/master.m3u8", formats.Env{})
+	if got := clip(t, m, mustPlan(t, m, between(12, 20))); !bytes.Equal(got, want) {
+		t.Errorf("the clip has %d bytes and is not the same, of %d", len(got), len(want))
+	}
+	if files := o.files(); slices.Contains(files, "v0_005.m4s") || !slices.Contains(files, "v2_005.m4s") {
+		t.Errorf("asked for were %v", files)
+	}
 }
 
 // checkClip compares a fragmented MP4 clip with [a, b) of the original: its
