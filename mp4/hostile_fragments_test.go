@@ -70,7 +70,7 @@ func TestHostileFragments(t *testing.T) {
 		{"moof of 2^31", patch(none, "moof", 0, -8, 127, 255, 255, 255), formats.ErrDamaged, "moof"},
 		{"a box that wraps behind the moov", patch(flat, "sidx", 0, -8, 0, 0, 0, 1), formats.ErrDamaged, ""},
 		{"trex cut off", patch(flat, "trex", 0, -8, 0, 0, 0, 12), formats.ErrDamaged, ""},
-		{"circle", circle, formats.ErrDamaged, "sidx"},
+		{"circle", circle, nil, ""}, // such indices are not believed: the time is looked for
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,9 +94,6 @@ func TestHostileFragments(t *testing.T) {
 			}
 			if e.Container != mp4.Name || !strings.Contains(e.Element, tt.element) || e.Hint == "" {
 				t.Errorf("%+v; want the element %q and a hint", e, tt.element)
-			}
-			if tt.name == "circle" && !strings.Contains(e.Problem, "circle") {
-				t.Errorf("the problem is %q", e.Problem)
 			}
 		})
 	}
