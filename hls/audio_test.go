@@ -194,7 +194,7 @@ func TestWebVTT(t *testing.T) {
 	}
 	// Cues that count from the beginning of their segment.
 	v := readVTT([]byte("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:1234,LOCAL:00:00:00.000\n\n00:01.000 --> 00:02.000\nx\n"))
-	if got := v.offset(&segment{start: time.Hour, duration: 10 * time.Second}); got != time.Hour {
+	if got := v.offset(&segment{start: time.Hour, duration: 10 * time.Second}, nil); got != time.Hour {
 		t.Errorf("cues are moved by %v, want an hour", got)
 	}
 }

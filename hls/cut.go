@@ -29,6 +29,10 @@ type cut struct {
 	// first and last are the segments that are needed, last included.
 	first, last int
 	warnings    []fragment.Warning
+	// clocks are what the clocks of other streams show at time 0 of the timeline,
+	// which is the same for all: for each stretch between discontinuities of which
+	// that is known.
+	clocks map[int64]time.Duration
 
 	mu     sync.Mutex
 	pieces map[int]*piece

@@ -22,7 +22,7 @@ func FuzzSegments(f *testing.F) {
 				t.Fatalf("%+v", c)
 			}
 		}
-		v.offset(&segment{start: time.Hour, duration: time.Minute})
+		v.offset(&segment{start: time.Hour, duration: time.Minute}, nil)
 		if p, ok := readPacked(b); ok {
 			p.length(p.samples)
 		}

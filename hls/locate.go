@@ -2,6 +2,7 @@ package hls
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/mediafrag/mediafrag/fragment"
@@ -30,6 +31,9 @@ const (
 	// with it.
 	slack = time.Millisecond
 )
+
+// wrongDurations is what a warning says where timestamps were believed instead.
+const wrongDurations = "the durations in the playlist are wrong: the interval was found by the timestamps in the segments"
 
 // times are when a segment presents: from start to end, and from decodable on
 // without the segment before.
@@ -62,7 +66,9 @@ type locator struct {
 }
 
 func newLocator(c *cut, clock func(context.Context, int) (times, error), head func(context.Context, int) (time.Duration, bool, error)) *locator {
-	return &locator{cut: c, clock: clock, head: head, zero: map[int64]time.Duration{}, scale: 1, highest: len(c.list.segments) - 1, tolerance: halfFrame, starts: []time.Duration{0}}
+	zero := map[int64]time.Duration{}
+	maps.Copy(zero, c.clocks)
+	return &locator{cut: c, clock: clock, head: head, zero: zero, scale: 1, highest: len(c.list.segments) - 1, tolerance: halfFrame, starts: []time.Duration{0}}
 }
 
 // times returns the times of a segment on the timeline. Where it has no
@@ -106,7 +112,11 @@ func (l *locator) locate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if wrong || l.odd() {
+	if _, known := l.clocks[l.list.segments[l.first].discontinuity]; known {
+		if wrong {
+			l.warn(wrongDurations)
+		}
+	} else if wrong || l.odd() {
 		if err := l.beginning(ctx, wrong); err != nil {
 			return err
 		}
@@ -247,7 +257,7 @@ func (l *locator) beginning(ctx context.Context, wrong bool) error {
 		return nil
 	}
 	l.zero[s.discontinuity] = zero
-	l.warn("the durations in the playlist are wrong: the interval was found by the timestamps in the segments")
+	l.warn(wrongDurations)
 	return nil
 }
 

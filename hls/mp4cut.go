@@ -225,13 +225,15 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 	var renditions []mp4.RenditionCut
 	var all []*mp4Cut
 	for i, c := range cuts {
+		if i > 0 { // the clocks of all streams are one (RFC 8216 section 6.2.4)
+			c.clocks = all[0].zero
+		}
 		t, err := c.openMP4(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer t.rendition.Close()
-		if i > 0 { // the clocks of all streams are one (RFC 8216 section 6.2.4)
-			maps.Copy(t.zero, all[0].zero)
+		if i > 0 {
 			maps.Copy(t.begins, all[0].begins)
 		}
 		if err := t.locate(ctx); err != nil {

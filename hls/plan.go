@@ -28,6 +28,9 @@ func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, 
 		}
 		g.Go(func() error { return c.readEnds(gctx) })
 	}
+	if c := cuts[0]; c.s != m.main {
+		g.Go(func() error { return c.anchor(gctx) })
+	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package hls
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/mpegts"
 	"github.com/mediafrag/mediafrag/internal/segments"
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -157,9 +159,9 @@ func (c *cut) planVTT(ctx context.Context, s formats.Selection) (*formats.Plan, 
 		if i == c.first {
 			out.WriteString(v.header)
 		}
-		move := v.offset(&c.list.segments[i])
+		move := v.offset(&c.list.segments[i], c.clocks)
 		for _, x := range v.cues {
-			x.start, x.end = x.start+move, x.end+move
+			x.start, x.end = (x.start + move).Round(time.Millisecond), (x.end + move).Round(time.Millisecond)
 			if x.end <= a || x.start >= b || seen[x] {
 				continue // a cue that lasts over several segments stands in each
 			}
@@ -181,19 +183,32 @@ func (c *cut) planVTT(ctx context.Context, s formats.Selection) (*formats.Plan, 
 const near = 10 * time.Second
 
 // offset returns what is added to cue times to place them on the timeline. The
-// map ties them to the clock of the media, of which a text knows no more. Cues
-// that lie where their segment does are on the timeline; others count from their
-// segment's beginning.
-func (v vtt) offset(s *segment) time.Duration {
+// map ties them to the clock of the media, of which clocks are what it shows at
+// time 0. Where that is not known, or the map leads far away from the segment,
+// cues that lie where their segment does are on the timeline; others count from
+// their segment's beginning.
+func (v vtt) offset(s *segment, clocks map[int64]time.Duration) time.Duration {
 	if !v.mapped || len(v.cues) == 0 {
 		return 0
 	}
-	for _, x := range v.cues {
-		if x.start < s.end()+near && x.end > s.start-near {
-			return 0
+	if zero, known := clocks[s.discontinuity]; known {
+		first := v.cues[0].start
+		shown := mpegts.Near(v.mpegts+ticks(first-v.local), ticks(s.start+zero))
+		if move := span(shown) - zero - first; v.near(s, move) {
+			return move
 		}
 	}
+	if v.near(s, 0) {
+		return 0
+	}
 	return s.start - v.local
+}
+
+// near reports whether some cues lie near their segment when they are moved.
+func (v vtt) near(s *segment, move time.Duration) bool {
+	return slices.ContainsFunc(v.cues, func(x cue) bool {
+		return x.start+move < s.end()+near && x.end+move > s.start-near
+	})
 }
 
 func (c cue) write(out *strings.Builder) {
