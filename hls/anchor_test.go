@@ -113,7 +113,7 @@ func TestTimestampMap(t *testing.T) {
 			return "LOCAL:00:00:00.000,MPEGTS:0", int(zero / 90)
 		}},
 		{"before the clock begins anew", "ts", mpegts.Wrap - 5*mpegts.Clock, func(_ int, zero int64) (string, int) {
-			return fmt.Sprintf("MPEGTS:%d,LOCAL:00:00:00.000", zero%mpegts.Wrap), 0
+			return fmt.Sprintf("MPEGTS:%d,LOCAL:00:01:40.000", zero%mpegts.Wrap), 100_000
 		}},
 		{"fragmented MP4", "mp4", 0, func(_ int, zero int64) (string, int) {
 			return "LOCAL:00:00:00.000,MPEGTS:0", int(zero / 90)
