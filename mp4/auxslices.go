@@ -112,7 +112,7 @@ func (t *track) auxInParts(d *demand, s *sampleTables, chunk, first, to, total i
 		}
 		a.oneSize, a.count = int(sizes.one), max(0, min(to, sizes.count)-first)
 		if sizes.one == 0 {
-			a.sizes, ok = sizes.entries(d, first, min(to, sizes.count), "saiz")
+			a.sizes, _ = sizes.entries(d, first, min(to, sizes.count), "saiz")
 		}
 	}
 	var err error

@@ -391,20 +391,20 @@ func (f *file) readAux(ctx context.Context, _ int, ranges []seek.Range) ([][]byt
 
 // loadApart reads the information of the samples in ranges that is not in their
 // moofs.
-func (x *auxInfo) loadApart(ctx context.Context, read auxReader, ranges []sampleRange) (*auxInfo, error) {
-	out := &auxInfo{samples: slices.Clone(x.samples), subsamples: x.subsamples}
+func (a *auxInfo) loadApart(ctx context.Context, read auxReader, ranges []sampleRange) (*auxInfo, error) {
+	out := &auxInfo{samples: slices.Clone(a.samples), subsamples: a.subsamples}
 	var total int64
-	for at := 0; at < len(x.apart); {
-		p := x.apart[at]
+	for at := 0; at < len(a.apart); {
+		p := a.apart[at]
 		if !slices.ContainsFunc(ranges, func(r sampleRange) bool { return p.sample >= r.from && p.sample < r.to }) {
 			at++
 			continue
 		}
 		run := at + 1 // those that lie behind one another come at once
-		for end := p.End(); run < len(x.apart) && x.apart[run].segment == p.segment && x.apart[run].Offset == end; run++ {
-			end = x.apart[run].End()
+		for end := p.End(); run < len(a.apart) && a.apart[run].segment == p.segment && a.apart[run].Offset == end; run++ {
+			end = a.apart[run].End()
 		}
-		all := seek.Range{Offset: p.Offset, Length: x.apart[run-1].End() - p.Offset}
+		all := seek.Range{Offset: p.Offset, Length: a.apart[run-1].End() - p.Offset}
 		if total += all.Length; total > maxAux {
 			return nil, damaged("saiz", p.Offset, "more encryption information than %d bytes", maxAux)
 		}
@@ -416,7 +416,7 @@ func (x *auxInfo) loadApart(ctx context.Context, read auxReader, ranges []sample
 			return nil, damaged("saiz", p.Offset, "encryption information of %d bytes is cut off", all.Length)
 		}
 		for ; at < run; at++ {
-			p, into := x.apart[at], x.apart[at].Offset-all.Offset
+			p, into := a.apart[at], a.apart[at].Offset-all.Offset
 			out.samples[p.sample] = got[0][into : into+p.Length]
 		}
 	}
