@@ -15,6 +15,8 @@ var codecs = []struct {
 	short bool
 }{
 	{made{name: "h264-open-gop", args: args(picture25, tone48, s("-c:v", "libx264", "-preset", "veryfast", "-x264-params", "open-gop=1:keyint=50:min-keyint=50:scenecut=0:bframes=3:b-pyramid=normal", "-threads", "1"), aac), frame: 1024, trait: interval{4.02, 6}, complaint: "mmco: unref short failure"}, true},
+	{made{name: "h264-refresh", args: args(picture25, tone48, s("-c:v", "libx264", "-preset", "veryfast", "-x264-params", "intra-refresh=1:keyint=50:bframes=2", "-threads", "1"), aac), frame: 1024, trait: interval{5.013, 7.5}, complaint: anyComplaint}, true},
+	{made{name: "h264-refresh-forward", args: args(picture25, tone48, s("-c:v", "libx264", "-preset", "veryfast", "-x264-params", "intra-refresh=1:keyint=50:bframes=0", "-threads", "1"), aac), frame: 1024, trait: interval{12.3, 13}, complaint: anyComplaint}, false},
 	{made{name: "h264-pyramid", args: args(picture25, tone48, x264, s("-bf", "7", "-x264-params", "b-pyramid=strict:ref=4"), aac), frame: 1024, trait: interval{5.013, 7.5}}, false},
 	{made{name: "h265-closed-gop", args: args(picture25, tone48, s("-c:v", "libx265", "-preset", "ultrafast", "-tag:v", "hvc1", "-x265-params", "open-gop=0:keyint=50:min-keyint=50:scenecut=0:bframes=4:log-level=none:pools=none:frame-threads=1"), aac), frame: 1024, trait: interval{5.013, 7.5}}, false},
 	{made{name: "h265-open-gop", args: args(picture25, tone48, s("-c:v", "libx265", "-preset", "ultrafast", "-tag:v", "hvc1", "-x265-params", "open-gop=1:keyint=50:min-keyint=50:scenecut=0:bframes=4:b-pyramid=1:log-level=none:pools=none:frame-threads=1"), aac), frame: 1024, trait: interval{4.1, 6}}, true},

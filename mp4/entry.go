@@ -18,6 +18,7 @@ type sampleEntry struct {
 	sbr       bool // HE-AAC: there is spectral band replication
 	sbrMaybe  bool // there may be: nothing says
 
+	nalLength      int              // bytes of the length of each unit of H.264, 0 elsewhere
 	width, height  int              // of pictures, as coded
 	crop           [2]fragment.Time // the size of the clean aperture; zero: all
 	aspect         fragment.Time    // of a pixel, its width by its height; zero: 1
@@ -172,6 +173,9 @@ func (e *sampleEntry) readExtension(typ string, c box) {
 	case "avcC":
 		if len(p) >= 4 {
 			e.codec = e.format + "." + hex.EncodeToString(p[1:4])
+			if len(p) >= 5 {
+				e.nalLength = 1 + int(p[4]&3)
+			}
 		}
 	case "hvcC":
 		if len(p) >= 13 {

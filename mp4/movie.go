@@ -101,6 +101,7 @@ func readMovie(moov box, limits formats.Limits) (*movie, error) {
 			return nil, err
 		}
 		t.common, t.defaults = t.tables, m.defaults[t.id]
+		t.tables.refresh = &refresh{}
 		m.tracks = append(m.tracks, t)
 	}
 	if err := m.uniqueIDs(); err != nil {

@@ -343,6 +343,7 @@ func (p *partial) view(ctx context.Context, want fragment.Interval, chosen []*tr
 			if m, err = p.movie(d, root); err != nil {
 				return err
 			}
+			m.learned(p.file.movie)
 		} else {
 			m = m.withTables(root)
 		}

@@ -219,6 +219,17 @@ func (c *clip) warnOfTracksOff(m *movie) {
 
 // view returns what the plan of an interval is made of.
 func (f *file) view(ctx context.Context, want fragment.Interval, chosen []*track) (*view, error) {
+	v, err := f.viewOnce(ctx, want, chosen)
+	if err != nil {
+		return nil, err
+	}
+	if learned, err := f.learnRefresh(ctx, v, chosen); err != nil || !learned {
+		return v, err
+	}
+	return f.viewOnce(ctx, want, chosen)
+}
+
+func (f *file) viewOnce(ctx context.Context, want fragment.Interval, chosen []*track) (*view, error) {
 	if f.movie.fragmented {
 		r := resolver{f.movie, f.locator, f.limits.Entries}
 		return r.resolve(ctx, want, chosen)
@@ -251,8 +262,13 @@ func (f *file) readWhole(ctx context.Context) (*movie, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.whole, err = readMovie(box{typ: "moov", off: f.partial.off, header: f.partial.header, raw: raw, path: "moov"}, f.limits)
-	return f.whole, err
+	whole, err := readMovie(box{typ: "moov", off: f.partial.off, header: f.partial.header, raw: raw, path: "moov"}, f.limits)
+	if err != nil {
+		return nil, err
+	}
+	whole.learned(f.movie)
+	f.whole = whole
+	return whole, nil
 }
 
 // layout decides how the clip is arranged: as one index with one stretch of

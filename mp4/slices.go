@@ -249,7 +249,7 @@ func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sample
 		return nil, 0, nil
 	}
 	first = places.sample // of the first chunk
-	s = &sampleTables{box: t.tables.box, all: true, count: hi - first, start: whole.decode(first)}
+	s = &sampleTables{box: t.tables.box, refresh: t.common.refresh, all: true, count: hi - first, start: whole.decode(first)}
 	s.stts, _ = newRunTable(encodeRuns(sliceRuns(whole.stts, false, first, hi)), false)
 	s.sizes, s.sizeBits, s.oneSize = sizes.entriesOf(d, first, hi), max(8, sizes.bits), sizes.one
 	s.stsc, s.wide = places.stsc, places.offsets.stride == 8

@@ -31,6 +31,8 @@ type sampleTables struct {
 	stsc      []byte // 12 bytes each
 	stscMarks []runMark
 
+	refresh *refresh // of the track's pictures; nil: whole ones alone
+
 	depends  []byte // sdtp entries, one byte each; nil where there are none
 	groups   []*sampleGroup
 	extras   extras
@@ -145,6 +147,9 @@ func (g *sampleGroup) access() bool {
 // is false where decoding cannot begin there.
 func (s *sampleTables) rightFrom(sample int64) (first int64, ok bool) {
 	if s.isSync(sample) {
+		if s.refreshing(sample) {
+			return s.refreshed(sample, s.refresh.Load()), true
+		}
 		return sample, true
 	}
 	for _, g := range s.groups {

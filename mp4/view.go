@@ -99,6 +99,7 @@ func (m *movie) gather(tracks []*track, fragments []*moof, base bool, limit int6
 		if err != nil {
 			return nil, nil, err
 		}
+		s.refresh = t.common.refresh
 		tables[t], spans[t] = s, b.fragments
 	}
 	return tables, spans, nil

@@ -159,7 +159,7 @@ func (c *cut) writeSync(w *builder) {
 		w.u32(0)
 		entries := uint32(0)
 		c.each(func(number, sample int64) {
-			if c.track.tables.isSync(sample) {
+			if c.track.tables.isSync(sample) && !c.tooLate(sample) {
 				w.u32(uint32(number + 1))
 				entries++
 			}
