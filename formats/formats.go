@@ -214,6 +214,15 @@ type Layout string
 // pictures before the interval; others show the clip from its keyframe on.
 const Exact Layout = "exact"
 
+// Layouts of MP4.
+const (
+	// Progressive is the layout with one index in front of all media.
+	Progressive Layout = "progressive"
+	// Fragmented is the layout with an index that describes the tracks, and
+	// fragments that hold their samples.
+	Fragmented Layout = "fragmented"
+)
+
 // Selection is what is wanted of a medium.
 type Selection struct {
 	// Interval is on the presentation's timeline, in seconds from its start. An

@@ -31,7 +31,7 @@ var fragmentedFiles = []struct {
 	{made{name: "bare-absolute", args: args(picture25, tone48, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+skip_trailer", frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
 	{made{name: "bare-short-fragments", args: args(picture25, tone48, x264, aac), mux: "frag_duration=300000:movflags=+delay_moov+default_base_moof+skip_trailer", frame: 1024, trait: interval{5.013, 7.5}}, mp4.None},
 	{made{name: "bare-one-track-each", args: args(picture25, tone441, x264, aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+separate_moof+skip_trailer", frame: 1024, trait: interval{5.013, 11.5}}, mp4.None},
-	{made{name: "refresh-fragments", args: args(picture25, tone48, s("-c:v", "libx264", "-preset", "veryfast", "-x264-params", "intra-refresh=1:keyint=50:bframes=2", "-threads", "1"), aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx", frame: 1024, trait: interval{5.013, 7.5}, complaint: anyComplaint}, mp4.Sidx},
+	{made{name: "refresh-fragments", args: args(picture25, tone48, s("-c:v", "libx264", "-preset", "veryfast", "-x264-params", "intra-refresh=1:keyint=50:bframes=2", "-threads", "1"), aac), mux: "movflags=+frag_keyframe+delay_moov+default_base_moof+dash+global_sidx", frame: 1024, trait: interval{5.013, 12.5}, complaint: anyComplaint}, mp4.Sidx},
 	{made{name: "opus-fragments", args: args(tone48, s("-c:a", "libopus", "-b:a", "64k")), mux: "frag_duration=500000:movflags=+delay_moov+default_base_moof+dash+global_sidx", frame: 960, trait: interval{4.2, 6}}, mp4.Sidx},
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Fragmented is the layout with a moov that describes the tracks and fragments
 // that hold their samples.
-const Fragmented formats.Layout = "fragmented"
+const Fragmented = formats.Fragmented
 
 // maxFragmentMedia is the most bytes of samples in one fragment: offsets in it
 // are of 31 bits (ISO/IEC 14496-12 section 8.8.8), and the moof comes on top.

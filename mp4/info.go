@@ -24,6 +24,7 @@ func (f *file) Info() formats.Info {
 		Seekable:  true,
 		Tracks:    f.movie.infos(),
 		Created:   f.movie.created(),
+		Tags:      f.movie.tags,
 	}
 	i.Chapters = listChapters(f.movie.marks, f.end)
 	return i

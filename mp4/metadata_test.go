@@ -149,3 +149,31 @@ func TestPrimingStatement(t *testing.T) {
 		t.Error("the clip cannot be read again")
 	}
 }
+
+// TestTags lists what a file says of itself, as ffmpeg writes it by both ways.
+func TestTags(t *testing.T) {
+	tools.Need(t, "ffmpeg")
+	said := s("-metadata", "title=Ein Stück", "-metadata", "artist=Nobody", "-metadata", "track=3/7", "-metadata", "comment=twice")
+	short := s("-f", "lavfi", "-i", "sine=d=1")
+	for _, tt := range []struct {
+		name, ext string
+		args      []string
+		want      map[string]string
+	}{
+		{"ilst", "m4a", args(short, aac, said), map[string]string{"©nam": "Ein Stück", "©ART": "Nobody", "trkn": "3/7", "©cmt": "twice"}},
+		{"udta", "mov", args(short, aac, said), map[string]string{"©nam": "Ein Stück", "©ART": "Nobody", "©cmt": "twice"}},
+		{"keys", "mov", args(short, aac, said, s("-movflags", "use_metadata_tags")), map[string]string{"title": "Ein Stück", "artist": "Nobody", "track": "3/7"}},
+	} {
+		path := filepath.Join(t.TempDir(), "tags."+tt.ext)
+		oracle.FFmpeg(t, append(append([]string{}, tt.args...), path)...)
+		got := map[string]string{}
+		for _, tag := range mustOpen(t, path).Info().Tags {
+			got[tag.Name] = tag.Value
+		}
+		for name, value := range tt.want {
+			if got[name] != value {
+				t.Errorf("%s: %s is %q, want %q (%v)", tt.name, name, got[name], value, got)
+			}
+		}
+	}
+}

@@ -27,6 +27,7 @@ type movie struct {
 	defaults   map[uint32]fragmentDefaults
 	tracks     []*track
 	marks      []chapterMark
+	tags       []formats.Tag
 }
 
 // track is one trak.
@@ -79,6 +80,9 @@ func readMovie(moov box, limits formats.Limits) (*movie, error) {
 			}
 		case "udta":
 			m.readUserData(c)
+			m.readTags(c)
+		case "meta":
+			m.readTags(c)
 		case "cmov":
 			return nil, unsupported(c.path, c.off, "decompress the index first, for example with a remux", "a compressed moov")
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // Progressive is the layout with one moov in front of one mdat.
-const Progressive formats.Layout = "progressive"
+const Progressive = formats.Progressive
 
 // Plan resolves a selection. It needs no requests where the index is in hand.
 func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {

@@ -67,6 +67,8 @@ func (f *flags) check(set *pflag.FlagSet) error {
 		return usagef("--form is standalone or verbatim, not %q", f.form)
 	case f.timeline != string(formats.Zero) && f.timeline != string(formats.Original):
 		return usagef("--timeline is zero or original, not %q", f.timeline)
+	case !slices.Contains([]formats.Layout{"", formats.Exact, formats.Progressive, formats.Fragmented}, formats.Layout(f.layout)):
+		return usagef("--layout is progressive or fragmented, not %q", f.layout)
 	case f.exact && f.layout != "" && f.layout != string(formats.Exact):
 		return usagef("--exact beside --layout %s: leave one of them out", f.layout)
 	case f.exact && f.form == string(formats.Verbatim):
