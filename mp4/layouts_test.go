@@ -118,6 +118,33 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
+// TestLibrariesRefuse cuts files that libraries refuse or read wrongly: a moov of
+// 64-bit size, media in several mdat boxes.
+func TestLibrariesRefuse(t *testing.T) {
+	f := &testFile{tracks: []*testTrack{reordered(), tone()}}
+	plain := f.build()
+	_, want := cutBuilt(t, plain, 6.55, 8.03)
+	moov := bytes.LastIndex(plain, []byte("moov")) - 4
+	wide := append(bytes.Clone(plain[:moov]), wideBox("moov", plain[moov+8:])...)
+	several := bytes.Clone(plain)
+	mdat := bytes.Index(several, []byte("mdat")) - 4
+	size := be.Uint32(several[mdat:])
+	half := size/4 // another mdat's header stands there, in place of bytes that no clip compares
+	be.PutUint32(several[mdat:], half)
+	be.PutUint32(several[mdat+int(half):], size-half)
+	copy(several[mdat+int(half)+4:], "mdat")
+	for name, data := range map[string][]byte{"moov of 64-bit size": wide, "two mdat boxes": several} {
+		_, path := openBuilt(t, data).cut(t, between(6.55, 8.03))
+		clip, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(clip, want) {
+			t.Errorf("%s: the clip differs from that of the plain file", name)
+		}
+	}
+}
+
 // TestNegativeOffsets cuts pictures whose composition offsets are below 0:
 // ffprobe gives the clip's pictures the times that the written rule gives them.
 func TestNegativeOffsets(t *testing.T) {
