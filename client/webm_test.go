@@ -3,9 +3,13 @@ package client_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/formats"
@@ -103,5 +107,43 @@ func TestWebMOfUnknownLength(t *testing.T) {
 				t.Errorf("to the end: %d bytes, not %d; %v", len(got), len(want), err)
 			}
 		})
+	}
+}
+
+// A recording that goes on while it is open, at servers with and without ranges
+// from the end: a later selection sees what was appended.
+func TestWebMGrowing(t *testing.T) {
+	data := liveWebM(t)
+	fixed := openOgg(t, oggClient(t, &client.Client{}), write(t, data))
+	info, err := fixed.Inspect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := int64(info.Duration.Seconds())
+	later := formats.Selection{Interval: part(end-2, end-1, 1)}
+	want, err := clipOf(t, fixed, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []bool{true, false} {
+		var length atomic.Int64
+		length.Store(int64(len(data) / 2))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.Header.Get("Range"), "bytes=-") && !suffix {
+				w.WriteHeader(http.StatusNotImplemented)
+				return
+			}
+			w.Header().Set("Content-Type", "video/webm")
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data[:length.Load()]))
+		}))
+		defer server.Close()
+		r := openOgg(t, oggClient(t, &client.Client{Growing: true}), server.URL+"/m.webm")
+		if _, err := clipOf(t, r, later); !errors.Is(err, formats.ErrPastEnd) {
+			t.Errorf("ranges from the end %v: an interval that is yet to come: %v", suffix, err)
+		}
+		length.Store(int64(len(data)))
+		if got, err := clipOf(t, r, later); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("ranges from the end %v: %d bytes, want %d; %v", suffix, len(got), len(want), err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package seek
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -43,15 +44,19 @@ func (w *Window) Open(ctx context.Context, r Request) (*Body, error) {
 }
 
 // Refresh asks the source how large the resource is by now, with one request
-// for its last byte. It is for resources that grow: what the Window holds stays.
+// for its last byte, or where it has no ranges from the end for the first. It is
+// for resources that grow: what the Window holds stays.
 func (w *Window) Refresh(ctx context.Context) error {
 	body, err := w.source.Open(ctx, Request{Suffix(1), Tail, "size"})
+	if errors.Is(err, ErrNoRanges) {
+		body, err = w.source.Open(ctx, Request{Range{Length: 1}, Tail, "size"})
+	}
 	if err != nil {
 		return err
 	}
 	defer body.Close()
 	info := body.Info
-	if info.Size < 0 {
+	if info.Size < 0 && body.Offset > 0 {
 		info.Size = body.Offset + 1
 	}
 	w.mu.Lock()

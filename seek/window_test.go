@@ -497,6 +497,11 @@ func TestWindowGrowing(t *testing.T) {
 	if err := w.Refresh(t.Context()); err != nil || w.Info().Size != 3000 {
 		t.Errorf("size %d (%v) after a request for it, want 3000", w.Info().Size, err)
 	}
+	src.NoSuffix = true
+	src.Change(4000, seektest.Fill(seektest.Pattern), `"4"`)
+	if err := w.Refresh(t.Context()); err != nil || w.Info().Size != 4000 {
+		t.Errorf("size %d (%v) without ranges from the end, want 4000", w.Info().Size, err)
+	}
 }
 
 func TestWindowClose(t *testing.T) {

@@ -1,6 +1,11 @@
 package webm
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
 
 // maxWalk is the most that is read of the last cluster to find its end.
 const maxWalk = 8 << 20
@@ -8,6 +13,18 @@ const maxWalk = 8 << 20
 // maxEmpty is how many clusters are looked at, from the last backwards, for one
 // with a block: the file may break off before the first of the last.
 const maxEmpty = 4
+
+// refresh asks how much of a growing file there is by now.
+func (m *media) refresh(ctx context.Context) error {
+	if !m.growing {
+		return nil
+	}
+	err := m.w.Refresh(ctx)
+	if errors.Is(err, seek.ErrNoRanges) { // it comes from its beginning on, as far as it has come
+		return nil
+	}
+	return err
+}
 
 // findEnd finds when the last sample ends, in ns from the start. It costs a
 // search and looks at the file's last bytes, once.
@@ -18,10 +35,8 @@ func (m *media) findEnd(ctx context.Context) (int64, error) {
 	if known != nil && !m.growing {
 		return *known, nil
 	}
-	if m.growing {
-		if err := m.w.Refresh(ctx); err != nil {
-			return 0, err
-		}
+	if err := m.refresh(ctx); err != nil {
+		return 0, err
 	}
 	var end int64
 	for skip := range maxEmpty {

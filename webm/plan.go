@@ -93,8 +93,8 @@ type planner struct {
 
 // Plan resolves a selection.
 func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
-	if m.growing && !m.timed { // it may have more than when it was opened
-		if err := m.w.Refresh(ctx); err != nil {
+	if !m.timed { // it may have more than when it was opened
+		if err := m.refresh(ctx); err != nil {
 			return nil, err
 		}
 	}
