@@ -54,9 +54,14 @@ func (m *media) rungs(l *link) (out []seek.Request) {
 type review struct {
 	m     *media
 	group *errgroup.Group
-	links []*link
-	reads [][]seek.Request
-	data  [][][]byte
+	looks []*look
+}
+
+// look is what is read of a link.
+type look struct {
+	link  *link
+	reads []seek.Request
+	data  [][]byte
 }
 
 // review begins to look again at the links that are known to their ends, each of
@@ -68,11 +73,10 @@ func (m *media) review(ctx context.Context, c *chain) *review {
 		if l.reviewed.Load() || !l.counted() {
 			continue
 		}
-		i, reads := len(r.links), m.rungs(l)
-		r.links, r.reads, r.data = append(r.links, l), append(r.reads, reads), append(r.data, nil)
+		at := &look{link: l, reads: m.rungs(l)}
+		r.looks = append(r.looks, at)
 		r.group.Go(func() (err error) {
-			data, err := m.window.Read(ctx, reads...)
-			r.data[i] = data
+			at.data, err = m.window.Read(ctx, at.reads...)
 			return err
 		})
 	}
@@ -88,15 +92,16 @@ func (r *review) wait(ctx context.Context) (revised bool, err error) {
 	m := r.m
 	m.looking.Lock()
 	defer m.looking.Unlock()
-	for i, l := range r.links {
+	for _, at := range r.looks {
+		l := at.link
 		if !slices.Contains(m.links().links, l) { // another selection was faster
 			return true, nil
 		}
 		if l.reviewed.Swap(true) {
 			continue
 		}
-		for n, read := range r.reads[i] {
-			m.remember(read.Offset, r.data[i][n], true)
+		for i, read := range at.reads {
+			m.remember(read.Offset, at.data[i], true)
 		}
 		if m.boundary(l, reviewTrust).hi < l.end || m.sparse(l) {
 			return true, m.reconsider(ctx, l)
