@@ -129,7 +129,7 @@ func TestLibrariesRefuse(t *testing.T) {
 	several := bytes.Clone(plain)
 	mdat := bytes.Index(several, []byte("mdat")) - 4
 	size := be.Uint32(several[mdat:])
-	half := size/4 // another mdat's header stands there, in place of bytes that no clip compares
+	half := size / 4 // another mdat's header stands there, in place of bytes that no clip compares
 	be.PutUint32(several[mdat:], half)
 	be.PutUint32(several[mdat+int(half):], size-half)
 	copy(several[mdat+int(half)+4:], "mdat")
