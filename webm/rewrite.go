@@ -320,6 +320,9 @@ func (r *rewriting) void(e element) error {
 		return r.skip(total)
 	}
 	first := voidHeader(total)
+	if b, _ := r.in.Peek(len(first)); len(b) < len(first) {
+		return r.wrong("the part ends inside an element")
+	}
 	r.discard(int64(len(first)))
 	r.ready = first
 	r.pass, r.blank = total-int64(len(first)), true
