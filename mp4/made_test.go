@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mediafrag/mediafrag/internal/mediatest"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
@@ -40,17 +41,7 @@ var (
 
 func s(args ...string) []string { return args }
 
-func args(lists ...[]string) []string {
-	var inputs, out []string
-	for _, l := range lists {
-		if len(l) > 1 && (l[0] == "-f" || l[0] == "-itsoffset") {
-			inputs = append(inputs, l...)
-		} else {
-			out = append(out, l...)
-		}
-	}
-	return append(inputs, out...)
-}
+var args = mediatest.Args
 
 // fragmentOptions make ffmpeg write the same media in fragments.
 var fragmentOptions = map[string]string{
@@ -88,6 +79,16 @@ var everyMade = sync.OnceValue(func() []made {
 	}
 	return all
 })
+
+// madeNamed is one of the files that are made.
+func madeNamed(t testing.TB, name string) made {
+	t.Helper()
+	i := slices.IndexFunc(everyMade(), func(m made) bool { return m.name == name })
+	if i < 0 {
+		t.Fatalf("no file %s is made", name)
+	}
+	return everyMade()[i]
+}
 
 // makers make files, by the name of the first.
 var makers sync.Map

@@ -114,36 +114,26 @@ func TestPartsCorpus(t *testing.T) {
 // TestPartsRefresh: pictures that are refreshed bit by bit begin at the same sample,
 // whole and in parts.
 func TestPartsRefresh(t *testing.T) {
-	for _, c := range codecs {
-		if c.name != "h264-refresh" {
-			continue
-		}
-		data, err := os.ReadFile(c.path(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		samePlans(t, data, full(7, 3))
+	data, err := os.ReadFile(madeNamed(t, "h264-refresh").path(t))
+	if err != nil {
+		t.Fatal(err)
 	}
+	samePlans(t, data, full(7, 3))
 }
 
 // TestRefreshLearned: the first plan of fragments begins early enough already, as
 // the second does, which knows of the pictures what the first has found out.
 func TestRefreshLearned(t *testing.T) {
-	for _, m := range fragmentedFiles {
-		if m.name != "refresh-fragments" {
-			continue
-		}
-		o := mustOpen(t, m.path(t))
-		first, err := o.Plan(t.Context(), between(5.013, 7.5))
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := o.Plan(t.Context(), between(5.013, 7.5))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(second, first, timesEqual, bytesEqual); diff != "" || first.Covered.Start.Seconds() > 2.1 {
-			t.Errorf("covered %v (-second +first):\n%s", first.Covered, diff)
-		}
+	o := mustOpen(t, madeNamed(t, "refresh-fragments").path(t))
+	first, err := o.Plan(t.Context(), between(5.013, 7.5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := o.Plan(t.Context(), between(5.013, 7.5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(second, first, timesEqual, bytesEqual); diff != "" || first.Covered.Start.Seconds() > 2.1 {
+		t.Errorf("covered %v (-second +first):\n%s", first.Covered, diff)
 	}
 }

@@ -5,7 +5,7 @@ package mp4
 func (e *sampleEntry) pcmFrame() int64 {
 	bits := 0
 	switch e.format {
-	case "raw ", "NONE", "sowt", "twos":
+	case "raw ", "NONE", "sowt", "twos", "lpcm":
 		bits = e.bits
 	case "ulaw", "alaw":
 		bits = 8
@@ -15,8 +15,6 @@ func (e *sampleEntry) pcmFrame() int64 {
 		bits = 32
 	case "fl64":
 		bits = 64
-	case "lpcm":
-		bits = e.bits
 	}
 	if bits <= 0 || bits%8 != 0 || e.channels <= 0 {
 		return 0

@@ -411,7 +411,7 @@ func TestPicturesFirst(t *testing.T) {
 // before it was read; what needs it says so.
 func TestUnsized(t *testing.T) {
 	tools.Need(t, "ffmpeg")
-	o := mustOpen(t, files[slices.IndexFunc(files, func(m made) bool { return m.name == "theora-vorbis" })].path(t))
+	o := mustOpen(t, madeNamed(t, "theora-vorbis").path(t))
 	sel := between(1, 12)
 	sel.Tracks = []string{"2"}
 	plan, _ := o.cut(t, sel)

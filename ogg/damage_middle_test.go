@@ -81,7 +81,7 @@ func celtPage(serial, seq uint32) []byte {
 // left plays at its times, and the clip is the same however it is read.
 func TestDamagedMiddle(t *testing.T) {
 	tools.Need(t, "opusdec", "oggz-validate", "ffmpeg")
-	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == "opus-music" })]
+	m := madeNamed(t, "opus-music")
 	good := rawPages(mustRead(t, m.path(t)))
 	n := 2 + 7 // two of headers, and a page a second
 	var off int
@@ -132,7 +132,7 @@ func TestDamagedMiddle(t *testing.T) {
 // TestDamagedConformance: a clip with damage in its middle is the same however it is
 // read.
 func TestDamagedConformance(t *testing.T) {
-	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == "opus-music" })]
+	m := madeNamed(t, "opus-music")
 	good := rawPages(mustRead(t, m.path(t)))
 	for _, tt := range damagedMiddle {
 		if !tools.Full() && tt.name != "much padding" && tt.name != "page twice" {
@@ -181,7 +181,7 @@ func decodeOpus(t testing.TB, path string) []byte {
 // TestDamagedMiddleOfOneTrack: where other streams are left out, so is damage.
 func TestDamagedMiddleOfOneTrack(t *testing.T) {
 	tools.Need(t, "ffmpeg", "oggz-validate")
-	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == "theora-vorbis" })]
+	m := madeNamed(t, "theora-vorbis")
 	pages := rawPages(mustRead(t, m.path(t)))
 	n := len(pages) / 2
 	off := len(bytes.Join(pages[:n], nil))
@@ -203,7 +203,7 @@ func TestDamagedMiddleOfOneTrack(t *testing.T) {
 func TestHole(t *testing.T) {
 	for _, name := range []string{"vorbis-page-per-packet", "opus-music", "speex"} {
 		t.Run(name, func(t *testing.T) {
-			m := files[slices.IndexFunc(files, func(m made) bool { return m.name == name })]
+			m := madeNamed(t, name)
 			rate := float64(mustOpen(t, m.path(t)).Info().Tracks[0].SampleRate)
 			var pages [][]byte
 			for i, p := range rawPages(mustRead(t, m.path(t))) {
@@ -237,7 +237,7 @@ func TestHole(t *testing.T) {
 // What stands behind the last, or instead of it, costs a few looks; what stands
 // between them, so that programs find none in 64 KiB, does not end the clip.
 func TestLargePages(t *testing.T) {
-	m := files[slices.IndexFunc(files, func(m made) bool { return m.name == "flac-ffmpeg" })]
+	m := madeNamed(t, "flac-ffmpeg")
 	whole := mustRead(t, m.path(t))
 	pages := rawPages(whole)
 	if n := len(pages[5]); n < 50_000 {

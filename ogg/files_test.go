@@ -3,6 +3,7 @@ package ogg_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/internal/oracle"
@@ -96,6 +97,16 @@ var files = []made{
 	{name: "theora-ntsc", more: true, codec: "vorbis", make: ff("30000/1001", 44100, "-c:v", "libtheora", "-q:v", "5", "-g", "64", "-c:a", "libvorbis"), trait: interval{8.008, 10.01}, full: []interval{{0, 1.001}, {4.004, 8.008}, {12.012, -1}}},
 	{name: "vp8-vorbis", codec: "vorbis", make: ff("25", 48000, "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "200k", "-g", "64", "-c:a", "libvorbis"), trait: interval{7.12, 9.44}, full: pictureIntervals},
 	{name: "theora-flac", codec: "flac", make: ff("25", 48000, "-c:v", "libtheora", "-q:v", "4", "-g", "64", "-c:a", "flac"), trait: interval{7.12, 9.44}, full: pictureIntervals[:4]},
+}
+
+// madeNamed is one of the files that are made.
+func madeNamed(t testing.TB, name string) made {
+	t.Helper()
+	i := slices.IndexFunc(files, func(m made) bool { return m.name == name })
+	if i < 0 {
+		t.Fatalf("no file %s is made", name)
+	}
+	return files[i]
 }
 
 // path makes the file, once in a test run.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -151,9 +150,8 @@ func TestChromiumPlays(t *testing.T) {
 	for _, tt := range []struct{ name, track string }{
 		{"vp8-vorbis", ""}, {"vp9-opus", ""}, {"vp9-opus", "1"}, {"vp9-opus", "2"}, {"vp9-opus-live", ""}, {"av1-opus", ""}, {"opus-only", ""},
 	} {
-		i := slices.IndexFunc(files, func(m made) bool { return m.name == tt.name })
 		t.Run(tt.name+tt.track, func(t *testing.T) {
-			o := mustOpen(t, mustRead(t, files[i].path(t)))
+			o := mustOpen(t, mustRead(t, madeNamed(t, tt.name).path(t)))
 			sel := seconds(4.02, 6.5) // just behind a keyframe: all of the lead-in is before it
 			if tt.track != "" {
 				sel.Tracks = []string{tt.track}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -64,14 +63,4 @@ func heard(t *testing.T, path string) float64 {
 	b := mustRead(t, wav)
 	channels, rate, depth := binary.LittleEndian.Uint16(b[22:]), binary.LittleEndian.Uint32(b[24:]), binary.LittleEndian.Uint16(b[34:])
 	return float64(len(b)-44) / float64(channels) / float64(depth/8) / float64(rate)
-}
-
-// madeNamed is one of the files that are made.
-func madeNamed(t *testing.T, name string) made {
-	t.Helper()
-	i := slices.IndexFunc(files, func(m made) bool { return m.name == name })
-	if i < 0 {
-		t.Fatalf("no file %s is made", name)
-	}
-	return files[i]
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mediafrag/mediafrag/internal/mediatest"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
@@ -97,17 +98,16 @@ func sweep(rate string) []string {
 
 func s(args ...string) []string { return args }
 
-// args puts inputs before what is done with them.
-func args(lists ...[]string) []string {
-	var inputs, out []string
-	for _, l := range lists {
-		if len(l) > 1 && (l[0] == "-f" || l[0] == "-itsoffset") {
-			inputs = append(inputs, l...)
-		} else {
-			out = append(out, l...)
-		}
+var args = mediatest.Args
+
+// madeNamed is one of the files that are made.
+func madeNamed(t testing.TB, name string) made {
+	t.Helper()
+	i := slices.IndexFunc(files, func(m made) bool { return m.name == name })
+	if i < 0 {
+		t.Fatalf("no file %s is made", name)
 	}
-	return append(inputs, out...)
+	return files[i]
 }
 
 var makeOnce sync.Map
