@@ -211,9 +211,13 @@ func (m *media) skipDamage(s *stretch, data []byte, base int64) bool {
 		return true
 	}
 	have := data[from-base:]
-	switch at := m.nextCluster(have, from); {
+	at := nextCluster(have, func(at int) bool {
+		c, err := m.clusterAt(have[at:], from+int64(at))
+		return err == nil && m.recognized(c, have[at:])
+	})
+	switch {
 	case at >= 0:
-		s.leap(from, at)
+		s.leap(from, from+int64(at))
 		return true
 	case from+int64(len(have)) < m.limit() && len(have) < maxDamage:
 		s.err = nil
@@ -230,17 +234,16 @@ func (s *stretch) leap(from, to int64) {
 	s.next, s.err = to, nil
 }
 
-// nextCluster returns where the first Cluster is that is recognised in b, which
-// stands at off; -1 where there is none.
-func (m *media) nextCluster(b []byte, off int64) int64 {
-	for at := int64(0); ; at++ {
+// nextCluster returns where in b the first Cluster's ID stands that ok accepts, -1
+// where there is none.
+func nextCluster(b []byte, ok func(at int) bool) int {
+	for at := 0; ; at++ {
 		i := bytes.Index(b[at:], clusterID)
 		if i < 0 {
 			return -1
 		}
-		at += int64(i)
-		if c, err := m.clusterAt(b[at:], off+at); err == nil && m.recognized(c, b[at:]) {
-			return off + at
+		if at += i; ok(at) {
+			return at
 		}
 	}
 }

@@ -2,7 +2,6 @@ package webm
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -254,16 +253,10 @@ func (r *rewriting) skipDamage() error {
 // its first elements, -1 without one.
 func (r *rewriting) nextCluster(b []byte) int {
 	m := media{doc: docHeader{lengths: r.lengths}, segment: element{size: unknownSize}, info: segmentInfo{scale: 1}}
-	for at := 0; ; at++ {
-		i := bytes.Index(b[at:], clusterID)
-		if i < 0 {
-			return -1
-		}
-		at += i
-		if _, err := m.clusterAt(b[at:], 0); err == nil {
-			return at
-		}
-	}
+	return nextCluster(b, func(at int) bool {
+		_, err := m.clusterAt(b[at:], 0)
+		return err == nil
+	})
 }
 
 // blankOut makes n bytes Void. One byte alone cannot be one.
