@@ -80,38 +80,25 @@ func (m *media) look(ctx context.Context, ranges ...seek.Range) ([][]byte, error
 		reads = append(reads, seek.Request{Range: r, Purpose: seek.Tail, Note: "how far it goes"})
 	}
 	data, err := m.window.Read(ctx, reads...)
-	if errors.Is(err, seek.ErrLimit) {
-		err = &formats.Error{Container: Name, Element: "pages", Offset: m.end, Err: seek.ErrLimit,
-			Problem: err.Error(), Hint: "name an end of the interval that is nearer, or record it to a file first"}
+	return data, m.tooFar(err)
+}
+
+// tooFar says of an error that the end is further than it is looked for.
+func (m *media) tooFar(err error) error {
+	if !errors.Is(err, seek.ErrLimit) {
+		return err
 	}
-	return data, err
+	return &formats.Error{Container: Name, Element: "pages", Offset: m.end, Err: seek.ErrLimit,
+		Problem: err.Error(), Hint: "name an end of the interval that is nearer, or record it to a file first"}
 }
 
 // measure finds the end of the resource between m.end and hi.
 func (m *media) measure(ctx context.Context, hi int64) error {
-	lo := m.end
-	for hi-lo > extentChunk {
-		places := spread(lo, hi, chainProbe)
-		data, err := m.look(ctx, places...)
-		if err != nil {
-			return err
-		}
-		for i, r := range places {
-			if len(data[i]) == 0 {
-				hi = r.Offset
-				break
-			}
-			lo = r.Offset + int64(len(data[i]))
-		}
-		if size := m.window.Info().Size; size >= 0 {
-			lo, hi = size, size
-		}
-	}
-	data, err := m.look(ctx, seek.Range{Offset: lo, Length: hi - lo})
+	end, err := m.window.Measure(ctx, m.end, hi)
 	if err != nil {
-		return err
+		return m.tooFar(err)
 	}
-	m.end, m.final = lo+int64(len(data[0])), true
+	m.end, m.final = end, true
 	return nil
 }
 
