@@ -16,8 +16,9 @@ type fragmentedFile struct {
 	tracks []*testTrack
 	index  indexForm
 	form   fragmentForm
-	limit  int // fragments in one index of a chain, a hierarchy or a series; default 4
-	later  int // in those of a series but the first; default limit
+	limit  int  // fragments in one index of a chain, a hierarchy or a series; default 4
+	later  int  // in those of a series but the first; default limit
+	silent bool // the indices do not say where decoding may begin
 }
 
 // indexForm is how the fragments are indexed.
@@ -95,7 +96,7 @@ func (f *fragmentedFile) build() []byte {
 			if f.index == treeIndex && i%f.limit == 0 {
 				out = append(out, f.sidx(fragments[i:min(i+f.limit, len(fragments))], 0, f.tracks[0], false)...)
 			}
-			if f.index == chainIndex && i%f.limit == 0 && i > 0 {
+			if _, begins := f.group(i); f.index == chainIndex && begins && i > 0 {
 				out = append(out, f.chain(fragments, i)...)
 			}
 			fr.at = len(out)
@@ -118,15 +119,12 @@ func (f *fragmentedFile) build() []byte {
 // before writes the indices that stand before a fragment, of which others are
 // the rest, in a series.
 func (f *fragmentedFile) before(rest []*testFragment, i int) []byte {
-	n := f.limit
-	if i > 0 && f.later > 0 {
-		i, n = i-f.limit, f.later
-	}
+	n, begins := f.group(i)
 	group := rest[:min(n, len(rest))]
 	switch {
 	case f.index == eachIndex:
 		return f.sidx(rest[:1], 0, f.tracks[0], false)
-	case i < 0 || i%n != 0:
+	case !begins:
 	case f.index == seriesIndex:
 		return f.sidx(group, 0, f.tracks[0], false)
 	case f.index == pairsIndex:
@@ -134,6 +132,16 @@ func (f *fragmentedFile) before(rest []*testFragment, i int) []byte {
 		return append(f.sidx(group, len(second), f.tracks[0], false), second...)
 	}
 	return nil
+}
+
+// group returns how many fragments the group of the i-th has, and whether that is
+// its first.
+func (f *fragmentedFile) group(i int) (n int, begins bool) {
+	n = f.limit
+	if i > 0 && f.later > 0 {
+		i, n = i-f.limit, f.later
+	}
+	return n, i >= 0 && i%n == 0
 }
 
 // deal deals the samples to fragments of one second.
@@ -238,7 +246,7 @@ func (f *fragmentedFile) front(fragments []*testFragment, at int) []byte {
 			if i+f.limit < len(fragments) {
 				length = fragments[i+f.limit].start - leaf[0].start
 			}
-			refs = append(refs, testReference{size, length, true})
+			refs = append(refs, testReference{size, length, true, !f.opens(f.tracks[0], leaf[0])})
 		}
 		return writeSidx(f.tracks[0], 0, fragments[0].start, refs, false)
 	case chainIndex:
@@ -249,18 +257,20 @@ func (f *fragmentedFile) front(fragments []*testFragment, at int) []byte {
 
 // chain writes one of a chain of indices: its fragments, and the next one.
 func (f *fragmentedFile) chain(fragments []*testFragment, from int) []byte {
-	to := min(from+f.limit, len(fragments))
-	refs := references(fragments[from:to])
+	n, _ := f.group(from)
+	to := min(from+n, len(fragments))
+	refs := f.references(f.tracks[0], fragments[from:to])
 	if to < len(fragments) {
 		refs[len(refs)-1].seconds = fragments[to].start - fragments[to-1].start
 	}
 	if to < len(fragments) {
-		rest := min(f.limit, len(fragments)-to)
-		n := 32 + 12*(rest+1)
+		next, _ := f.group(to)
+		rest := min(next, len(fragments)-to)
+		length := 32 + 12*(rest+1)
 		if to+rest == len(fragments) {
-			n -= 12
+			length -= 12
 		}
-		refs = append(refs, testReference{n, seconds(fragments[to:]), true})
+		refs = append(refs, testReference{length, seconds(fragments[to:]), true, false})
 	}
 	return writeSidx(f.tracks[0], 0, fragments[from].start, refs, false)
 }
@@ -270,26 +280,34 @@ type testReference struct {
 	size    int
 	seconds uint32
 	index   bool
+	closed  bool // it does not begin with a sync sample
 }
 
 func seconds(fragments []*testFragment) uint32 {
 	return fragments[len(fragments)-1].start + 1 - fragments[0].start
 }
 
-func references(fragments []*testFragment) []testReference {
+// opens reports whether an index says that a fragment begins with a sync sample
+// of a track.
+func (f *fragmentedFile) opens(t *testTrack, fr *testFragment) bool {
+	r, ok := fr.first[t]
+	return ok && !f.silent && (t.sync == nil || slices.Contains(t.sync, uint32(r[0]+1)))
+}
+
+func (f *fragmentedFile) references(t *testTrack, fragments []*testFragment) []testReference {
 	var out []testReference
 	for i, fr := range fragments {
 		length := uint32(1)
 		if i+1 < len(fragments) {
 			length = fragments[i+1].start - fr.start
 		}
-		out = append(out, testReference{fr.size, length, false})
+		out = append(out, testReference{fr.size, length, false, !f.opens(t, fr)})
 	}
 	return out
 }
 
 func (f *fragmentedFile) sidx(fragments []*testFragment, offset int, t *testTrack, wide bool) []byte {
-	return writeSidx(t, offset, fragments[0].start, references(fragments), wide)
+	return writeSidx(t, offset, fragments[0].start, f.references(t, fragments), wide)
 }
 
 func writeSidx(t *testTrack, offset int, start uint32, refs []testReference, wide bool) []byte {
@@ -303,7 +321,11 @@ func writeSidx(t *testTrack, offset int, start uint32, refs []testReference, wid
 		if r.index {
 			size |= 1 << 31
 		}
-		out = append(out, u32(size, r.seconds*t.timescale, 1<<31|1<<28)...)
+		sap := uint32(1<<31 | 1<<28)
+		if r.closed {
+			sap = 0
+		}
+		out = append(out, u32(size, r.seconds*t.timescale, sap)...)
 	}
 	return mkbox("sidx", out)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -44,6 +45,12 @@ type needs func(*track) (from, to int64, ok bool)
 func (n needs) inSeconds(t *track) (from, to fragment.Time, ok bool) {
 	a, b, ok := n(t)
 	return fragment.Ticks(a, t.timescale), fragment.Ticks(b, t.timescale), ok
+}
+
+// withRoll is needs with what sound is decoded before, as far as its coding tells.
+func (n needs) withRoll(t *track) (from, to int64, ok bool) {
+	from, to, ok = n(t)
+	return from - int64(math.Ceil(t.rollSeconds()*float64(t.timescale))), to, ok
 }
 
 // Limits on how far around a time fragments are looked for that the index does
@@ -189,15 +196,16 @@ func (x *indexed) find(ctx context.Context, tracks []*track, need needs) (*sprea
 // findBy is find by what the index tells of media between two times in seconds.
 func (x *indexed) findBy(ctx context.Context, index *placeIndex, from, to fragment.Time, tracks []*track, need needs) (*spread, error) {
 	index = index.within(x.file.window.Info().Size)
-	first, last := index.around(tracks, need.inSeconds)
-	if last < first {
+	main, last := index.around(tracks, need.inSeconds)
+	if last < main {
 		return nil, damaged("moov", x.file.movie.box.off, "an index without fragments")
 	}
+	first, _ := index.around(tracks, needs(need.withRoll).inSeconds)
 	run := placeRun{index, from, to, first, last, last, last + 1}
-	if last-first >= maxFragments || index.sparse(first, last) {
+	if last-main >= maxFragments || index.sparse(first, last) {
 		run.headEnd = first + 1
 	}
-	if err := x.ahead(ctx, run, to); err != nil {
+	if err := x.ahead(ctx, run, main, to); err != nil {
 		return nil, err
 	}
 	return x.read(ctx, run)
@@ -207,11 +215,14 @@ func (x *indexed) findBy(ctx context.Context, index *placeIndex, from, to fragme
 const (
 	maxAhead   = 4 << 20   // bytes that are read at once with their moofs, rather than the moofs first
 	aheadShare = 768 << 10 // bytes from which on several connections share them
+	endBytes   = 16 << 10  // read of a fragment whose last sound is needed
 )
 
-// ahead reads the fragments of a run whole, up to a time in seconds, where that
-// is little: it saves the round trip for the moofs alone.
-func (x *indexed) ahead(ctx context.Context, run placeRun, to fragment.Time) error {
+// ahead reads the fragments of a run whole, from the place main on and up to a
+// time in seconds, where that is little: it saves the round trip for the moofs
+// alone. Of the places before, the last sound is needed, which most often stands
+// at their end.
+func (x *indexed) ahead(ctx context.Context, run placeRun, main int, to fragment.Time) error {
 	if run.headEnd != run.tailStart {
 		return nil
 	}
@@ -219,9 +230,14 @@ func (x *indexed) ahead(ctx context.Context, run placeRun, to fragment.Time) err
 	var total int64
 	for i, p := range run.index.places[run.from:run.end] {
 		r := seek.Range{Offset: p.start, Length: p.end - p.start}
-		if run.from+i == run.end-1 {
+		guess := x.file.reader().guess
+		switch {
+		case run.from+i < main && r.Length > guess+endBytes:
+			requests = append(requests, seek.Request{Range: seek.Range{Offset: p.start, Length: guess}, Purpose: seek.Index, Note: "moof"})
+			r.Offset, r.Length = p.end-endBytes, endBytes
+		case run.from+i == run.end-1:
 			r.Length = int64(float64(r.Length) * run.index.share(run.end-1, to))
-			r.Length = min(max(r.Length, x.file.reader().guess), p.end-p.start)
+			r.Length = min(max(r.Length, guess), p.end-p.start)
 		}
 		if total += r.Length; total > maxAhead {
 			return nil

@@ -17,6 +17,7 @@ type place struct{ start, end int64 }
 type timed struct {
 	time  fragment.Time // seconds on the media's own timeline
 	place int
+	opens fragment.Time // from when on decoding may begin in it, as far as the index tells: else time
 }
 
 // placeIndex says where the fragments of a file are, and when.
@@ -78,9 +79,11 @@ func placesOfSidx(roots []*segmentIndex) *placeIndex {
 		behind bool // other indices follow that were not read
 	}
 	var all []start
+	told := map[*segmentIndex]bool{} // those that say at all where decoding may begin
 	for _, s := range roots {
 		var list []start
 		for _, r := range s.references {
+			told[s] = told[s] || r.access >= 0
 			n := len(list)
 			begin := fragment.Ticks(r.start, s.timescale)
 			switch {
@@ -105,7 +108,13 @@ func placesOfSidx(roots []*segmentIndex) *placeIndex {
 			n++
 		}
 		x.places[n-1].end = max(x.places[n-1].end, s.offset+s.size)
-		x.times[s.root.track] = append(x.times[s.root.track], timed{fragment.Ticks(s.start, s.root.timescale), n - 1})
+		at := timed{time: fragment.Ticks(s.start, s.root.timescale), place: n - 1}
+		if at.opens = at.time; told[s.root] {
+			if at.opens = far; s.access >= 0 {
+				at.opens = fragment.Ticks(s.access, s.root.timescale)
+			}
+		}
+		x.times[s.root.track] = append(x.times[s.root.track], at)
 		if s.behind {
 			x.behind[n-1] = true
 		}
@@ -146,7 +155,8 @@ func placesOfMfra(points map[uint32][]accessPoint, m *movie, end int64) *placeIn
 		}
 		for _, p := range list {
 			i, _ := slices.BinarySearch(starts, p.moof)
-			x.times[id] = append(x.times[id], timed{fragment.Ticks(p.time, t.timescale), i})
+			at := fragment.Ticks(p.time, t.timescale)
+			x.times[id] = append(x.times[id], timed{at, i, at})
 		}
 	}
 	return x
@@ -160,7 +170,7 @@ func (x *placeIndex) around(tracks []*track, need func(*track) (from, to fragmen
 	look := func(list []timed, from, to fragment.Time) {
 		i := sort.Search(len(list), func(i int) bool { return from.Less(list[i].time) })
 		j := sort.Search(len(list), func(i int) bool { return !list[i].time.Less(to) })
-		first = min(first, list[max(0, i-1)].place)
+		first = min(first, list[opening(list, max(0, i-1), from)].place)
 		last = max(last, list[max(0, j-1)].place)
 	}
 	for _, t := range tracks {
@@ -177,6 +187,18 @@ func (x *placeIndex) around(tracks []*track, need func(*track) (from, to fragmen
 		}
 	}
 	return first, last
+}
+
+// opening returns which of some times, at or before the n-th, decoding has to
+// begin at for a time in that, as far as the index tells and if that is not long
+// before.
+func opening(list []timed, n int, from fragment.Time) int {
+	for i := n; i >= 0 && n-i < maxFragments && from.Less(list[i].time.Add(beside)); i-- {
+		if !from.Less(list[i].opens) {
+			return i
+		}
+	}
+	return n
 }
 
 // main is the longest list of times.

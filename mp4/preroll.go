@@ -44,6 +44,33 @@ func (t *track) prerollFrom(first int64) int64 {
 	return first - max(frames, roll)
 }
 
+// rollSeconds returns how long before a time its sound's decoding is likely to
+// begin, with the frame that the time lies in: as far as the coding tells, without
+// samples at hand.
+func (t *track) rollSeconds() float64 {
+	rate := float64(t.entry.rate)
+	if t.kind != formats.Audio || rate <= 0 {
+		return 0
+	}
+	switch t.entry.codecFamily() {
+	case familyAAC:
+		if t.entry.sbr || t.entry.sbrMaybe {
+			return sbrPreroll
+		}
+		return (aacPreroll + 1) * 1024 / rate
+	case familyTransform:
+		return (transformRoll + 1) * 1536 / rate // of AC-3
+	case familyOpus:
+		return opusPreroll
+	case familySpeech:
+		return speechPreroll
+	case familyMP3:
+		return 3 * 1152 / rate // at usual rates
+	case familyExact:
+	}
+	return 0
+}
+
 // back returns the last sample at least so many seconds before first, -1 where
 // it is before the tables.
 func (t *track) back(first int64, seconds float64) int64 {

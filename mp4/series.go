@@ -66,25 +66,22 @@ func (f *file) reach(ctx context.Context, roots []*segmentIndex) (reach, error) 
 
 // follow reads the indices behind the fragments of others, with so many round
 // trips at most, until they reach a time in seconds. More says that there may be
-// others behind.
+// others behind. Each is likely to last as long as the one before: as soon as the
+// time is too many of them away, it fails with errFar.
 func (f *file) follow(ctx context.Context, roots []*segmentIndex, to fragment.Time, hops int) (all []*segmentIndex, more bool, err error) {
 	all = slices.Clone(roots)
 	until := reached(all)
 	each := until.Sub(fragment.Ticks(roots[0].references[0].start, roots[0].timescale))
-	for ahead, n := until, 0; ahead.Less(to); n++ { // the others are likely to last as long
-		if ahead = ahead.Add(each); n == hops {
-			return nil, false, errFar
-		}
-	}
 	for range maxLinks {
 		if !until.Less(to) {
 			return all, true, nil
 		}
 		at := endOf(all)
 		if _, ok := f.window.Held(seek.Range{Offset: at, Length: headerBytes}); !ok {
-			if hops--; hops < 0 {
+			if !reaches(to.Sub(until), each, hops) {
 				return nil, false, errFar
 			}
+			hops--
 		}
 		next, behind, err := f.readFront(ctx, at)
 		if err != nil {
@@ -100,9 +97,19 @@ func (f *file) follow(ctx context.Context, roots []*segmentIndex, to fragment.Ti
 		if all = append(all, next...); len(all) > maxLinks || !inSequence(all) {
 			return nil, false, errFar
 		}
+		last := until
 		until = reached(all)
+		each = until.Sub(last)
 	}
 	return nil, false, errFar
+}
+
+// reaches reports whether so many steps of each go as far as left.
+func reaches(left, each fragment.Time, steps int) bool {
+	for range steps {
+		left = left.Sub(each)
+	}
+	return left.Sign() <= 0
 }
 
 // reached returns until when the tracks of some indices are all known, in

@@ -36,6 +36,7 @@ type reference struct {
 	offset, size    int64
 	start, duration int64 // presentation time, in the sidx's timescale
 	index           bool  // of another sidx
+	access          int64 // when its first stream access point is presented that it tells of, in the sidx's timescale; -1: it tells of none
 }
 
 // readSidx reads a sidx.
@@ -67,7 +68,10 @@ func readSidx(b box) (*segmentIndex, error) {
 	for ; n > 0; n, p = n-1, p[12:] {
 		r := reference{
 			offset: offset, size: int64(be.Uint32(p) &^ (1 << 31)), index: be.Uint32(p)>>31 == 1,
-			start: time, duration: int64(be.Uint32(p[4:])),
+			start: time, duration: int64(be.Uint32(p[4:])), access: -1,
+		}
+		if sap := be.Uint32(p[8:]); sap>>28&7 != 0 || sap>>31 == 1 { // SAP_type, starts_with_SAP
+			r.access = time + int64(sap&(1<<28-1))
 		}
 		s.references = append(s.references, r)
 		offset, time = offset+r.size, time+r.duration
@@ -95,23 +99,22 @@ func (s *segmentIndex) duration() fragment.Time {
 // they matter, and does not change s.
 func (s *segmentIndex) expand(ctx context.Context, w *seek.Window, from, to fragment.Time, hops int) (*segmentIndex, error) {
 	out := *s
-	if !out.near(w, to, hops) {
-		return nil, errFar
-	}
 	if n := len(s.references); n > 0 { // beyond both ends, the last and the first hold the time
 		from = from.Min(s.duration())
 		to = to.Max(fragment.Ticks(s.references[0].start, s.timescale).Add(instant))
 	}
 	seen, left := map[int64]bool{}, map[int64]bool{}
+	latest := 0 // where the references begin that were read last
 	for range maxLinks {
 		asked := out.leading(from, to, left)
 		if len(asked) == 0 {
 			return &out, nil
 		}
 		if !held(w, out.references, asked) {
-			if hops--; hops < 0 {
+			if hops == 0 || !out.near(latest, to, hops) {
 				return nil, errFar
 			}
+			hops--
 		}
 		found, err := readIndices(ctx, w, out.references, asked)
 		if err != nil {
@@ -129,18 +132,27 @@ func (s *segmentIndex) expand(ctx context.Context, w *seek.Window, from, to frag
 			out.references = slices.Concat(out.references[:asked[n]], found[n].references, out.references[asked[n]+1:])
 			out.end = max(out.end, found[n].end)
 		}
+		latest = asked[len(asked)-1]
 	}
 	return nil, errFar
 }
 
+// beside is how near the beginning of an index a time is, in seconds, for which
+// the index before it is read at once: the sync sample of the time may be there.
+var beside = fragment.Seconds(10)
+
 // leading returns which references to other indices matter for an interval:
-// those that hold some of it, or what comes right before. Where they are more
-// than the fragments that are looked at, those in the middle are left.
+// those that hold some of it, or what comes right before, and the one before that
+// where decoding may have to begin there. Where they are more than the fragments
+// that are looked at, those in the middle are left.
 func (s *segmentIndex) leading(from, to fragment.Time, left map[int64]bool) []int {
 	var out []int
 	for i, r := range s.references {
 		start, end := fragment.Ticks(r.start, s.timescale), fragment.Ticks(r.start+r.duration, s.timescale)
 		if r.index && !left[r.offset] && start.Less(to) && !end.Less(from) {
+			if s.neighbour(i, from) && len(out) == 0 && !left[s.references[i-1].offset] {
+				out = append(out, i-1)
+			}
 			out = append(out, i)
 		}
 	}
@@ -153,20 +165,30 @@ func (s *segmentIndex) leading(from, to fragment.Time, left map[int64]bool) []in
 	return out
 }
 
-// near reports whether a time is within so many hops, if s begins a daisy chain:
-// subsegments, and at last the next index, which is likely to reach as far.
-func (s *segmentIndex) near(w *seek.Window, to fragment.Time, hops int) bool {
+// neighbour reports whether the index before the one that a reference leads to is
+// likely to hold the sync sample of a time in that.
+func (s *segmentIndex) neighbour(i int, from fragment.Time) bool {
+	r := s.references[i]
+	start, end := fragment.Ticks(r.start, s.timescale), fragment.Ticks(r.start+r.duration, s.timescale)
+	return i > 0 && s.references[i-1].index && from.Less(end) && from.Less(start.Add(beside)) && !r.opens(from, s.timescale)
+}
+
+// opens reports whether a reference says that decoding may begin in it for a time.
+func (r reference) opens(at fragment.Time, timescale int64) bool {
+	return r.access >= 0 && !at.Less(fragment.Ticks(r.access, timescale))
+}
+
+// near reports whether a time is within so many hops, if s ends with a daisy
+// chain: subsegments from latest on, and at last the next index, each of which is
+// likely to reach as far as the one before.
+func (s *segmentIndex) near(latest int, to fragment.Time, hops int) bool {
 	n := len(s.references) - 1
-	if n < 1 || !s.references[n].index || slices.ContainsFunc(s.references[:n], func(r reference) bool { return r.index }) {
+	if n <= latest || !s.references[n].index || slices.ContainsFunc(s.references[:n], func(r reference) bool { return r.index }) {
 		return true
 	}
 	last := s.references[n]
-	if _, ok := w.Held(seek.Range{Offset: last.offset, Length: min(last.size, headerBytes)}); ok {
-		return true
-	}
-	end := fragment.Ticks(last.start+last.duration, s.timescale)
-	left := to.Min(end).Sub(fragment.Ticks(last.start, s.timescale))
-	return !fragment.Ticks(int64(hops)*(last.start-s.references[0].start), s.timescale).Less(left)
+	start, end := fragment.Ticks(last.start, s.timescale), fragment.Ticks(last.start+last.duration, s.timescale)
+	return reaches(to.Min(end).Sub(start), fragment.Ticks(last.start-s.references[latest].start, s.timescale), hops)
 }
 
 // held reports whether the beginnings of some references are in hand.

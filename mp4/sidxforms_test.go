@@ -3,6 +3,7 @@ package mp4_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,7 +54,7 @@ func TestSeriesOfIndices(t *testing.T) {
 		{"in the fourth", seriesIndex, 50, 0, 180.55, 186.03, budget.TripsFragments + 2, 7, 3, false},
 		{"too far", seriesIndex, 50, 0, 280.55, 286.03, searched, 30, 1, true},
 		{"far too far", seriesIndex, 4, 0, 280.55, 286.03, searched, 30, 1, true},
-		{"the others shorter", seriesIndex, 50, 4, 180.55, 186.03, searched + 3, 30, 4, true},
+		{"the others shorter", seriesIndex, 50, 4, 180.55, 186.03, budget.TripsFragments + 1, 30, 2, true},
 		{"to the end", seriesIndex, 80, 0, 290.55, 300, budget.TripsFragments + 2, 8, 3, false},
 		{"for each track", pairsIndex, 50, 0, 60.55, 66.03, budget.TripsFragments, 5, 1, false},
 		{"for each track, too far", pairsIndex, 20, 0, 280.55, 286.03, searched, 30, 1, true},
@@ -109,20 +110,22 @@ func TestChainOfIndices(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		limit    int
+		later    int
 		a, b     float64
 		trips    int
 		requests int
 		searched bool
 	}{
-		{"in the first", 50, 20.55, 26.03, budget.TripsFragments, 5, false},
-		{"in the third", 50, 120.55, 126.03, budget.TripsFragments + 1, 6, false},
-		{"too far", 50, 280.55, 286.03, 1 + budget.RoundsFragments, 30, true},
-		{"far too far", 4, 280.55, 286.03, 1 + budget.RoundsFragments, 30, true},
-		{"a long interval", 4, 2.55, 290.03, 1 + budget.RoundsFragments, 40, true},
+		{"in the first", 50, 0, 20.55, 26.03, budget.TripsFragments, 5, false},
+		{"in the third", 50, 0, 120.55, 126.03, budget.TripsFragments + 1, 6, false},
+		{"too far", 50, 0, 280.55, 286.03, 1 + budget.RoundsFragments, 30, true},
+		{"far too far", 4, 0, 280.55, 286.03, 1 + budget.RoundsFragments, 30, true},
+		{"the others shorter", 100, 10, 180.55, 186.03, budget.TripsFragments + 1, 30, true},
+		{"a long interval", 4, 0, 2.55, 290.03, 1 + budget.RoundsFragments, 40, true},
 	} {
 		seektest.Counted(t, tt.name, func(t *testing.T) {
 			f := manyFragments(300, chainIndex)
-			f.limit = tt.limit
+			f.limit, f.later = tt.limit, tt.later
 			plan, o, got := f.cutCounted(t, tt.a, tt.b)
 			f.checkCost(t, o, plan, got, tt.trips, tt.requests, tt.searched)
 			if _, err := o.Plan(t.Context(), between(301, 302)); !errors.Is(err, formats.ErrPastEnd) {
@@ -140,6 +143,8 @@ func TestTreeOfIndices(t *testing.T) {
 	for i := range 150 {
 		sparse.tracks[0].sync = append(sparse.tracks[0].sync, uint32(20*i+1))
 	}
+	silent := *sparse // the same, of which the indices tell nothing
+	silent.silent = true
 	early := manyFragments(300, treeIndex) // pictures are decoded 0.2 s after the time that the index states
 	early.tracks[0].offsets = repeat(int32(-200), 3000)
 	for _, tt := range []struct {
@@ -153,8 +158,10 @@ func TestTreeOfIndices(t *testing.T) {
 	}{
 		{"one", manyFragments(300, treeIndex), 5, 202.55, 203.03, budget.TripsFragments, 5, 1},
 		{"across two", manyFragments(300, treeIndex), 5, 202.55, 206.03, budget.TripsFragments, 6, 2},
-		{"the sync sample lies in the one before", sparse, 5, 205.05, 206.03, budget.TripsFragments + 2, 8, 2},
-		{"the sync sample lies in the one before, the interval in one fragment", sparse, 5, 205.35, 205.63, budget.TripsFragments + 2, 8, 2},
+		{"the sync sample lies in the one before", sparse, 5, 205.05, 206.03, budget.TripsFragments, 6, 2},
+		{"the sync sample lies in the one before, the interval in one fragment", sparse, 5, 205.35, 205.63, budget.TripsFragments, 6, 2},
+		{"the sync sample lies in the fragment before", sparse, 5, 207.35, 207.63, budget.TripsFragments, 6, 2},
+		{"nothing said of sync samples", &silent, 5, 205.05, 206.03, budget.TripsFragments + 1, 7, 2},
 		{"the last picture lies in the next", early, 5, 202.55, 204.95, budget.TripsFragments + 1, 8, 2},
 		{"many", manyFragments(300, treeIndex), 2, 10.55, 290.03, budget.TripsFragments, 25, 16},
 	} {
@@ -169,6 +176,36 @@ func TestTreeOfIndices(t *testing.T) {
 			if _, err := o.Plan(t.Context(), between(301, 302)); !errors.Is(err, formats.ErrPastEnd) {
 				t.Errorf("past the end: %v", err)
 			}
+		})
+	}
+}
+
+// TestAlignedInterval cuts where a fragment begins, as whole seconds often do:
+// the sound's pre-roll is in the one before, which comes along at once.
+func TestAlignedInterval(t *testing.T) {
+	for _, tt := range []struct {
+		index    indexForm
+		b        float64
+		trips    int
+		requests int
+	}{
+		{flatIndex, 21.5, budget.TripsFragmentsSmall, 5},
+		{flatIndex, 83.95, budget.TripsFragments, 72},
+		{tailIndex, 21.5, budget.TripsFragmentsSmall, 5},
+		{treeIndex, 21.5, budget.TripsFragmentsSmall, 5},
+		{treeIndex, 28.5, budget.TripsFragmentsSmall, 8},
+	} {
+		seektest.Counted(t, fmt.Sprintf("%s, to %v s", tt.index, tt.b), func(t *testing.T) {
+			f := manyFragments(100, tt.index)
+			f.tracks[1].entry = audio("mp4a", esds(0x40, 0x12, 0x10))
+			for i := range f.tracks[0].sizes {
+				f.tracks[0].sizes[i] *= 4
+			}
+			plan, o, got := f.cutCounted(t, 20, tt.b)
+			if fragmented(plan) {
+				t.Error("the clip is fragmented")
+			}
+			f.checkCost(t, o, plan, got, tt.trips, tt.requests, false)
 		})
 	}
 }

@@ -180,7 +180,7 @@ func (x *summed) add(m *moof) {
 		if _, ok := starts[t.id]; !ok {
 			starts[t.id] = x.ends[t.id]
 			at := fragment.Ticks(x.ends[t.id]+firstOffsetOf(t), track.timescale)
-			x.known.times[t.id] = append(x.known.times[t.id], timed{at, len(x.known.places)})
+			x.known.times[t.id] = append(x.known.times[t.id], timed{at, len(x.known.places), at})
 		}
 		x.ends[t.id] = min(x.ends[t.id]+t.duration(), maxTicks)
 		x.sampled[t.id] = true
