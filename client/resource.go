@@ -54,22 +54,34 @@ func (r *Resource) Clip(ctx context.Context, f fragment.Fragment) (*Clip, error)
 }
 
 // Select resolves a selection and returns the clip. It can be read until ctx
-// ends.
+// ends. Of a [formats.Starter] its media is asked for meanwhile: close the clip.
 func (r *Resource) Select(ctx context.Context, s formats.Selection) (*Clip, error) {
 	if r.isClosed() {
 		return nil, fmt.Errorf("selecting from %s: %w", Redact(r.sources.origin), seek.ErrClosed)
 	}
-	p, err := r.Plan(ctx, s)
+	starter, ok := r.Media.(formats.Starter)
+	if !ok {
+		p, err := r.Plan(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return r.Deliver(ctx, p), nil
+	}
+	p, stop, err := starter.Start(ctx, s, r.client.Parallel)
 	if err != nil {
 		return nil, err
 	}
-	return r.Deliver(ctx, p), nil
+	return r.deliver(ctx, p, stop), nil
 }
 
 // Deliver returns the clip of a plan, made from this resource earlier or
 // elsewhere. It can be read until ctx ends.
 func (r *Resource) Deliver(ctx context.Context, p *formats.Plan) *Clip {
-	clip := &Clip{Reader: seek.NewReader(ctx, p.Parts, r.opener(), r.client.Parallel), Plan: p, resource: r}
+	return r.deliver(ctx, p, func() {})
+}
+
+func (r *Resource) deliver(ctx context.Context, p *formats.Plan, stop func()) *Clip {
+	clip := &Clip{Reader: seek.NewReader(ctx, p.Parts, r.opener(), r.client.Parallel), Plan: p, resource: r, stop: stop}
 	r.mu.Lock()
 	closed := r.closed
 	if !closed {
@@ -77,7 +89,7 @@ func (r *Resource) Deliver(ctx context.Context, p *formats.Plan) *Clip {
 	}
 	r.mu.Unlock()
 	if closed {
-		clip.Reader.Close()
+		clip.end()
 	}
 	return clip
 }
@@ -136,20 +148,22 @@ func (r *Resource) Close() error {
 		q.Close()
 	}
 	for c := range clips {
-		c.Reader.Close()
+		c.end()
 	}
 	return r.window.Close()
 }
 
 // Clip is a fragment of a medium, as a playable file: an io.Reader, io.WriterTo,
-// io.Seeker and io.ReaderAt. Size is its length, Download writes it to a file in
-// parallel. See [seek.Reader] for what may run side by side.
+// io.Seeker and io.ReaderAt. Size is its length, -1 where no index states it, as of
+// segments in files of their own: Seek from the end and ReadAt are
+// [seek.ErrUnsized] then. Download writes it to a file in parallel. See [seek.Reader] for what may run side by side.
 type Clip struct {
 	*seek.Reader
 	// Plan is what the Reader delivers.
 	Plan *formats.Plan
 
 	resource *Resource
+	stop     func()    // ends what was asked for before the Reader was there
 	whole    *Resource // closed along with the clip; nil where the caller closes it
 }
 
@@ -170,9 +184,16 @@ func withDamage(p *formats.Plan, damage []seek.Damage) []fragment.Warning {
 	return all
 }
 
+// end ends what is fetched for the clip, and waits for it.
+func (c *Clip) end() error {
+	err := c.Reader.Close()
+	c.stop()
+	return err
+}
+
 // Close ends what the clip still does, and waits for it.
 func (c *Clip) Close() error {
-	err := c.Reader.Close()
+	err := c.end()
 	c.resource.mu.Lock()
 	delete(c.resource.clips, c)
 	c.resource.mu.Unlock()

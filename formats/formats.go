@@ -70,6 +70,18 @@ type Live interface {
 	Parts(ctx context.Context, s Selection, p *Plan) iter.Seq2[seek.Part, error]
 }
 
+// Starter is a Media that can ask for the media of a clip while it plans it, so that
+// no round trip lies between the two.
+type Starter interface {
+	Media
+	// Start is Plan for a clip that is read at once, by so many ranges at a time, 0
+	// for the default of [seek.NewReader], through the Media as its opener. Where
+	// there is no error, stop has to be called when the clip is not read any more:
+	// it ends what was asked for and was not read, and waits for it. So does the end
+	// of ctx.
+	Start(ctx context.Context, s Selection, parallel int) (p *Plan, stop func(), err error)
+}
+
 // Packager is a Media that can deliver a selection as several files, such as a
 // playlist with its segments.
 type Packager interface {

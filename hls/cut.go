@@ -134,15 +134,10 @@ func (c *cut) note(s *segment) string {
 // wanted reports whether a segment is one to fetch.
 func (c *cut) wanted(i int) bool { return !c.list.segments[i].gap }
 
-// readEnds reads, all at once, what a plan is made from: the first segment and
-// the last, the first of each stretch between discontinuities, their
-// initialization sections, and all keys.
-func (c *cut) readEnds(ctx context.Context) error {
-	read := c.ends()
-	between := map[int]bool{} // the first of each stretch
-	sections := map[*initSection]bool{}
-	keys := map[*key]bool{}
-	for i, before := c.first, -1; i <= c.last; i++ {
+// readable fails where a segment of the selection cannot be read, by what the
+// playlist says of it.
+func (c *cut) readable() error {
+	for i := c.first; i <= c.last; i++ {
 		if !c.wanted(i) {
 			continue
 		}
@@ -150,10 +145,28 @@ func (c *cut) readEnds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if before >= 0 && c.list.segments[before].discontinuity != s.discontinuity && !read[i] {
-			between[i] = true
+		if _, err := usable(s.keys); err != nil {
+			return err
 		}
-		before = i
+	}
+	return nil
+}
+
+// readEnds reads, all at once, what a plan is made from: the first segment and
+// the last, the first of each stretch between discontinuities, their
+// initialization sections, and all keys.
+func (c *cut) readEnds(ctx context.Context) error {
+	read, between := c.ends(), c.begins()
+	sections := map[*initSection]bool{}
+	keys := map[*key]bool{}
+	for i := c.first; i <= c.last; i++ {
+		if !c.wanted(i) {
+			continue
+		}
+		s, _, err := c.segment(i)
+		if err != nil {
+			return err
+		}
 		k, err := usable(s.keys)
 		if err != nil {
 			return err
@@ -190,6 +203,22 @@ func (c *cut) readEnds(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
+}
+
+// begins are the first segments of each stretch between discontinuities, but for
+// the ends.
+func (c *cut) begins() map[int]bool {
+	ends, out := c.ends(), map[int]bool{}
+	for i, before := c.first, -1; i <= c.last; i++ {
+		if !c.wanted(i) {
+			continue
+		}
+		if before >= 0 && c.list.segments[before].discontinuity != c.list.segments[i].discontinuity && !ends[i] {
+			out[i] = true
+		}
+		before = i
+	}
+	return out
 }
 
 // ends are the segments that the interval may begin or end in: the first and the

@@ -47,9 +47,18 @@ func (s *stretch) at(place string) bool { return s.place == place || slices.Cont
 // mostStretches is how many stretches of one resource are remembered.
 const mostStretches = 256
 
-// request opens a range of a resource, at another place where its own fails or
-// breaks off. The error is that of the resource itself.
+// request opens a range of a resource, out of what was asked for ahead where that
+// has it.
 func (l *loader) request(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
+	if b := l.fromAhead(ctx, name, r); b != nil {
+		return b, nil
+	}
+	return l.requestAnew(ctx, name, r)
+}
+
+// requestAnew opens a range of a resource, at another place where its own fails or
+// breaks off. The error is that of the resource itself.
+func (l *loader) requestAnew(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
 	if !l.replicas.redundant() {
 		return l.requestOne(ctx, name, r)
 	}
@@ -71,6 +80,13 @@ func (l *loader) steadily(ctx context.Context, name string, r seek.Request, brok
 // Where it breaks off, and no other place has the same bytes, it is read from its
 // beginning at one that has others.
 func (l *loader) readWhole(ctx context.Context, name string, r seek.Request, limit int64) (info seek.Info, off int64, data []byte, err error) {
+	if b := l.fromAhead(ctx, name, r); b != nil {
+		data, err := readUpTo(b, r.Length, limit)
+		b.Close()
+		if err == nil {
+			return b.Info, b.Offset, data, nil
+		}
+	}
 	if !l.replicas.redundant() {
 		body, err := l.requestOne(ctx, name, r)
 		if err != nil {

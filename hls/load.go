@@ -35,6 +35,7 @@ type loader struct {
 	down  map[string]time.Time  // hosts that gave no answer, and since when
 	given map[string][]*stretch // what was given out of resources that are redundant, by their names
 	mixed bool                  // some of it came from another place than the resource's own
+	ahead map[string][]*answer  // what was asked for ahead and waits to be read, by the names of resources
 }
 
 // extent is a range of a resource.

@@ -16,6 +16,11 @@ import (
 // says what can; subtitles that only play along by default are left out with a
 // warning.
 func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
+	return m.planWith(ctx, s, nil)
+}
+
+// planWith makes a plan, and where a is not nil asks for its media meanwhile.
+func (m *Medium) planWith(ctx context.Context, s formats.Selection, a *ahead) (*formats.Plan, error) {
 	s, warnings := m.forOneFile(s)
 	cuts, tracks, err := m.cuts(ctx, s)
 	if err != nil {
@@ -26,6 +31,14 @@ func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, 
 		if err := c.skipGaps(); err != nil {
 			return nil, err
 		}
+		if err := c.readable(); err != nil {
+			return nil, err
+		}
+	}
+	if a != nil {
+		a.ask(cuts, s)
+	}
+	for _, c := range cuts {
 		g.Go(func() error { return c.readEnds(gctx) })
 	}
 	if c := cuts[0]; c.s != m.main {
@@ -45,6 +58,9 @@ func (m *Medium) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, 
 	}
 	p.Tracks = enrich(tracks, p.Tracks)
 	p.Warnings = append(warnings, p.Warnings...)
+	if a != nil {
+		a.mark(p.Parts)
+	}
 	m.sum(p)
 	return p, nil
 }

@@ -202,13 +202,16 @@ func (r *Rendition) held(i int) func(seek.Range) []byte {
 	if w == nil {
 		return nil
 	}
-	return func(at seek.Range) []byte {
-		n := min(at.Length, moofGuess)
-		for ; n > 0; n /= 2 {
+	return func(at seek.Range) (have []byte) {
+		for step := int64(moofGuess); step > 0; step /= 2 { // the longest that is held
+			n := int64(len(have)) + step
+			if n > min(at.Length, moofGuess) {
+				continue
+			}
 			if b, ok := w.Held(seek.Range{Offset: at.Offset, Length: n}); ok {
-				return b
+				have = b
 			}
 		}
-		return nil
+		return have
 	}
 }

@@ -22,6 +22,10 @@ type Part struct {
 	// Size is the number of bytes the part has in the clip, -1 where it is not
 	// known before it was read.
 	Size int64
+	// Run, where it is not 0, numbers the request that unchanged bytes come by:
+	// parts of one number that follow one another come by one, which has nothing
+	// else and is not divided. It may be on its way before the plan is read.
+	Run int
 }
 
 // Literal returns a part of the given bytes.

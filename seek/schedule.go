@@ -113,7 +113,7 @@ func join(parts []Part, parallel int) []unit {
 			all = append(all, piece{at: at, literal: p.Literal})
 		default:
 			if !near[i] {
-				begin(unit{lo: at, resource: p.Resource, purpose: p.Purpose, note: p.Note, ranges: 1})
+				begin(unit{lo: at, resource: p.Resource, purpose: p.Purpose, note: p.Note, ranges: 1, whole: p.Run != 0})
 			}
 			all = append(all, piece{at: at, Range: p.Range})
 		}
@@ -152,8 +152,13 @@ func nearEnough(parts []Part, parallel int) []bool {
 		}
 		total += p.Length
 		requests++
-		if prev != nil && *prev.Resource == *p.Resource && prev.Purpose == p.Purpose && p.Offset >= prev.End() {
-			gaps = append(gaps, gap{i, p.Offset - prev.End()})
+		if prev != nil && *prev.Resource == *p.Resource && prev.Purpose == p.Purpose && prev.Run == p.Run && p.Offset >= prev.End() {
+			if p.Run != 0 {
+				near[i] = true
+				requests--
+			} else {
+				gaps = append(gaps, gap{i, p.Offset - prev.End()})
+			}
 		}
 		prev = p
 	}
@@ -200,7 +205,7 @@ func shares(units []unit, parallel int) []int {
 		most := max(maxUnit, total/maxUnits)
 		each := min(max(total/int64(parallel)+1, minUnit), most)
 		for i := range units {
-			f := units[i].fetched()
+			f := units[i].divisible()
 			n[i] = int(max(1, f/each, (f+most-1)/most))
 		}
 		return n
@@ -208,7 +213,7 @@ func shares(units []unit, parallel int) []int {
 	for ; spare > 0; spare-- { // the longest are halved first
 		longest, size := -1, int64(0)
 		for i := range units {
-			if s := units[i].fetched() / int64(n[i]+1); s >= minUnit && s > size {
+			if s := units[i].divisible() / int64(n[i]+1); s >= minUnit && s > size {
 				longest, size = i, s
 			}
 		}

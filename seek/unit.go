@@ -18,6 +18,7 @@ type unit struct {
 	purpose  Purpose // of the request
 	note     string
 	ranges   int     // how many ranges are fetched at a time
+	whole    bool    // it is not divided
 	pieces   []piece // of which the unit has what lies in [lo, hi)
 
 	part   *Part      // set instead of pieces
@@ -59,6 +60,14 @@ func (u *unit) fetched() int64 {
 		n += p.Length
 	}
 	return n
+}
+
+// divisible is how many of those may come by several requests.
+func (u *unit) divisible() int64 {
+	if u.whole {
+		return 0
+	}
+	return u.fetched()
 }
 
 // split cuts a unit into n that fetch as many bytes each.
