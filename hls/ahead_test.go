@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
@@ -199,12 +201,13 @@ func TestHeldAhead(t *testing.T) {
 // TestStop: what was asked for ahead and is not read ends with the clip, and is not
 // read before the plan's ends are there; clips at the same time do not end one
 // another.
-func TestStop(t *testing.T) {
+func TestStop(t *testing.T) { synctest.Test(t, testStop) }
+
+func testStop(t *testing.T) {
 	o := newOrigin()
 	o.putFolder(t, "https://host.test/m", fmp4Presentation(t))
 	m := o.mustOpen(t, "https://host.test/m/media.m3u8", formats.Env{})
 	s := between(6, 30)
-	want := clip(t, m, mustPlan(t, m, s))
 	for i := 2; i <= 6; i++ {
 		o.sources[fmt.Sprintf("https://host.test/m/s%03d.m4s", i)].Reset()
 	}
@@ -240,17 +243,20 @@ func TestStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := seek.NewReader(t.Context(), mustPlan(t, m, s).Parts, m, 8)
-	defer r.Close()
-	begun := make([]byte, len(want)/2)
-	n, _ := r.Read(begun)
-	stop()
-	var rest bytes.Buffer
-	if _, err := r.WriteTo(&rest); err != nil {
+	name := "https://host.test/m/s004.m4s"
+	body, err := m.loader.request(t.Context(), name, seek.Request{Range: seek.Range{Length: seek.ToEnd}, Purpose: seek.Media})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := append(begun[:n], rest.Bytes()...); !bytes.Equal(got, want) {
-		t.Errorf("the clip has %d bytes and is not the same, of %d", len(got), len(want))
+	defer body.Close()
+	stop()
+	synctest.Wait()
+	got, err := io.ReadAll(body)
+	if whole := readFile(t, fmp4Presentation(t), "s004.m4s"); err != nil || !bytes.Equal(got, whole) {
+		t.Errorf("%d bytes of %d, then %v", len(got), len(whole), err)
+	}
+	if n := len(o.sources[name].Requests()); n != asked/5+1 {
+		t.Errorf("it was asked for %d times", n)
 	}
 }
 
@@ -258,7 +264,7 @@ func TestStop(t *testing.T) {
 // what fails once the reader asks again.
 func TestNothingAhead(t *testing.T) {
 	o := newOrigin()
-	o.put("https://host.test/l.m3u8", []byte(head+"#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"k\"\n"+strings.Repeat("#EXTINF:4,\na.ts\n", 5)+"#EXT-X-ENDLIST\n"))
+	o.put("https://host.test/l.m3u8", []byte(head+"#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"k\"\n"+strings.Repeat("#EXTINF:4,\na.ts\n#EXTINF:4,\nb.ts\n#EXTINF:4,\nc.ts\n", 2)+"#EXT-X-ENDLIST\n"))
 	m := o.mustOpen(t, "https://host.test/l.m3u8", formats.Env{})
 	_, _, err := m.Start(t.Context(), between(0, 20), 4)
 	isError(t, err, formats.ErrUnsupported)
