@@ -1,6 +1,8 @@
 package mp4
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/mediafrag/mediafrag/fragment"
@@ -49,6 +51,56 @@ func (c *clip) divide(info *seek.Info) []section {
 		}
 		last = next
 	}
+}
+
+// divideRuns deals the samples of each section to fragments of one run of samples
+// of one track, in the order of the file: of a track in a fragment, ffmpeg (5.1)
+// decrypts what is in one trun alone.
+func (c *clip) divideRuns() error {
+	number := uint32(0)
+	for i := range c.sections {
+		s := &c.sections[i]
+		var all []chunkOf
+		for _, cut := range c.cuts {
+			for _, r := range cut.ranges {
+				r.from, r.to = max(r.from, s.samples[cut].from), min(r.to, s.samples[cut].to)
+				if r.from >= r.to {
+					continue
+				}
+				chunks, err := cut.track.tables.chunksOf(r.from, r.to)
+				if err != nil {
+					return err
+				}
+				for _, ch := range chunks {
+					all = append(all, chunkOf{cut, sampleRange{r.from, r.from + ch.samples}, ch})
+					r.from += ch.samples
+				}
+			}
+		}
+		slices.SortStableFunc(all, func(a, b chunkOf) int { return cmp.Compare(a.offset, b.offset) })
+		for n, ch := range all {
+			if last := len(s.runs) - 1; n > 0 && ch.follows(all[n-1]) {
+				r := s.runs[last].samples[ch.cut]
+				s.runs[last].samples[ch.cut] = sampleRange{r.from, ch.of.to}
+				continue
+			}
+			number++
+			s.runs = append(s.runs, section{number: number, info: s.info, samples: map[*cut]sampleRange{ch.cut: ch.of}})
+		}
+	}
+	return nil
+}
+
+// chunkOf is a chunk of a cut, and its samples.
+type chunkOf struct {
+	cut *cut
+	of  sampleRange
+	chunk
+}
+
+// follows reports whether a chunk goes on with what another ends with.
+func (c chunkOf) follows(before chunkOf) bool {
+	return c.cut == before.cut && c.of.from == before.of.to && c.offset == before.offset+before.size && c.description == before.description
 }
 
 // decoding returns when the first of the delivered samples is decoded and when

@@ -109,17 +109,30 @@ func checkDivided(t *testing.T, original, clip []byte, a, b float64, least, most
 		if typ := clip[at+4 : at+8]; !bytes.Equal(typ, []byte("moof")) {
 			t.Fatalf("fragment %d: the index leads to %q", i, typ)
 		}
-		box, err := ffmp4.DecodeBoxSR(at, bits.NewFixedSliceReader(clip[at:]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, traf := range box.(*ffmp4.MoofBox).Trafs {
-			if traf.Tfhd.TrackID == file.Sidx.ReferenceID && uint64(traf.Tfdt.BaseMediaDecodeTime()) > time {
-				t.Errorf("fragment %d begins to be decoded at %d, the index says that it is presented at %d", i, traf.Tfdt.BaseMediaDecodeTime(), time)
+		first := true
+		for end := at + uint64(r.ReferencedSize); at < end; {
+			box, err := ffmp4.DecodeBoxSR(at, bits.NewFixedSliceReader(clip[at:]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			at += box.Size()
+			moof, ok := box.(*ffmp4.MoofBox)
+			if !ok {
+				continue
+			}
+			for _, traf := range moof.Trafs {
+				if decode := uint64(traf.Tfdt.BaseMediaDecodeTime()); traf.Tfhd.TrackID == file.Sidx.ReferenceID && first {
+					first = false
+					if decode > time {
+						t.Errorf("fragment %d begins to be decoded at %d, the index says that it is presented at %d", i, decode, time)
+					}
+				}
 			}
 		}
-		at += uint64(r.ReferencedSize)
 		time += uint64(r.SubSegmentDuration)
+	}
+	if length := uint64((b - a) * float64(file.Sidx.Timescale)); time < length {
+		t.Errorf("the index ends at %d of %d ticks", time, length)
 	}
 	if at != uint64(len(clip)) {
 		t.Errorf("the index ends at %d, the clip at %d", at, len(clip))
@@ -169,6 +182,47 @@ func TestDividedOriginal(t *testing.T) {
 		checkSamples(t, c.id, c.samples, want[len(want)/2:len(want)*4/5], 0)
 		if first := c.samples[0].time; first < 1.9 || first > 2.6 {
 			t.Errorf("track %d begins at %.3f s, want about 2.5", c.id, first)
+		}
+	}
+}
+
+// TestDividedEncrypted divides encrypted tracks into fragments of which each is
+// one run of samples, while the index names longer ones.
+func TestDividedEncrypted(t *testing.T) {
+	video, sound := pictures(), tone()
+	video.perChunk, sound.perChunk = 1, 4
+	video.entry = visual("encv", sinf("mp4v", "cbcs", u32(0, 0x100), make([]byte, 16), []byte{16}, make([]byte, 16)))
+	for _, tt := range []struct {
+		tracks      []*testTrack
+		least, most int // fragments
+	}{
+		{[]*testTrack{video, sound}, 40, 70},
+		{[]*testTrack{video}, 3, 5}, // its chunks follow one another
+	} {
+		data := (&testFile{tracks: tt.tracks}).build()
+		sel := between(2.55, 9.03)
+		sel.Layout = mp4.Fragmented
+		plan, path := openBuilt(t, data).cut(t, sel)
+		clip, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkDivided(t, data, clip, 2.55, 9.03, 3, 5)
+		moofs, runs := bytes.Count(clip, []byte("moof")), bytes.Count(clip, []byte("trun"))
+		if moofs != runs || moofs < tt.least || moofs > tt.most {
+			t.Errorf("%d fragments of %d runs of samples, want one of each, %d to %d", moofs, runs, tt.least, tt.most)
+		}
+		back, last := 0, int64(0)
+		for _, p := range plan.Parts {
+			if p.Resource != nil {
+				if p.Offset < last {
+					back++
+				}
+				last = p.Offset
+			}
+		}
+		if back > 5 { // where one of the index ends and another begins
+			t.Errorf("the ranges go back %d times", back)
 		}
 	}
 }

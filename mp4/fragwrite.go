@@ -75,8 +75,11 @@ func (c *clip) pieces() ([]written, error) {
 	var out []written
 	for _, s := range c.sections {
 		write := c.writeFragment
-		if s.hole != nil {
+		switch {
+		case s.hole != nil:
 			write = c.passOn
+		case len(s.runs) > 0:
+			write = c.writeRuns
 		}
 		w, err := write(s)
 		if err != nil {
@@ -94,6 +97,7 @@ func (c *clip) pieces() ([]written, error) {
 type section struct {
 	number  uint32                  // sequence number in the clip
 	samples map[*cut]sampleRange    // of the fragment
+	runs    []section               // the fragments that it is divided into; nil: it is one
 	segment int                     // in a list of segments
 	systems []byte                  // boxes of a moof that belong to its keys
 	hole    *seek.Range             // of unread fragments
@@ -139,6 +143,27 @@ func (c *clip) writeFragment(s section) (written, error) {
 	}
 	out.parts = joinParts(out.parts)
 	out.start, out.until, out.sync = c.times(trafs)
+	return out, nil
+}
+
+// writeRuns writes the fragments that a section is divided into. An index names
+// them as one.
+func (c *clip) writeRuns(s section) (written, error) {
+	var out written
+	for _, run := range s.runs {
+		w, err := c.writeFragment(run)
+		if err != nil {
+			return written{}, err
+		}
+		out.parts, out.size = append(out.parts, w.parts...), out.size+w.size
+		switch {
+		case w.start >= w.until: // without the index's track
+		case out.start >= out.until:
+			out.start, out.until, out.sync = w.start, w.until, w.sync
+		default:
+			out.start, out.until = min(out.start, w.start), max(out.until, w.until)
+		}
+	}
 	return out, nil
 }
 

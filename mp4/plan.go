@@ -56,6 +56,11 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 	case v.fragments == nil:
 		c.head = fragmentBrand(c.head)
 		c.sections = c.divide(c.info)
+		if slices.ContainsFunc(c.cuts, func(cut *cut) bool { return cut.track.entry.encrypted }) {
+			if err := c.divideRuns(); err != nil {
+				return nil, err
+			}
+		}
 	default:
 		c.sections = v.sections(c.cuts, c.info)
 	}
