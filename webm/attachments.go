@@ -121,12 +121,19 @@ func (p *planner) attachments(ctx context.Context) (element, error) {
 	return p.m.attachmentsElement(ctx)
 }
 
-// attachmentsPart is the part of a clip that carries them; its Size is 0 where
-// there are none.
-func (p *planner) attachmentsPart() seek.Part {
-	if p.attached.id == 0 {
-		return seek.Part{}
-	}
+// attachmentParts are the parts of a clip that carry them, of all its Segments in
+// one element, and how many bytes those have.
+func (p *planner) attachmentParts() (parts []seek.Part, size int64) {
 	info := p.m.w.Info()
-	return seek.Bytes(&info, seek.Range{Offset: p.attached.offset, Length: p.attached.head + p.attached.size}, "attachments")
+	for _, q := range p.all() {
+		if q.attached.id != 0 {
+			parts = append(parts, seek.Bytes(&info, seek.Range{Offset: q.attached.body(), Length: q.attached.size}, "attachments"))
+			size += q.attached.size
+		}
+	}
+	if len(parts) == 0 {
+		return nil, 0
+	}
+	head := appendSize(appendID(nil, idAttachments), size, sizeLength(size))
+	return append([]seek.Part{seek.Literal(head, "attachments")}, parts...), size + int64(len(head))
 }

@@ -313,6 +313,19 @@ func (b *clipBody) add(q seek.Part) {
 	}
 }
 
+// join adds the clusters of the next Segment.
+func (b *clipBody) join(next *clipBody) {
+	if b.size >= 0 {
+		for _, c := range next.cues {
+			c.cluster += b.size
+			b.cues = append(b.cues, c)
+		}
+	}
+	for _, q := range next.parts {
+		b.add(q)
+	}
+}
+
 // cue notes a point for a cluster at an offset in the clip's clusters.
 func (b *clipBody) cue(p *planner, ticks, off int64) {
 	b.cues = append(b.cues, cue{time: ticks, cluster: off, track: p.main.number})

@@ -2,6 +2,8 @@ package webm
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -18,7 +20,7 @@ type edition struct {
 
 // atom is one ChapterAtom.
 type atom struct {
-	raw      []byte // its elements that are neither times nor chapters
+	raw      []byte // its elements that are neither the UID, times nor chapters
 	uid      uint64
 	stringID string
 	title    string
@@ -79,6 +81,7 @@ func parseAtom(l lengths, e element, body []byte, depth int) atom {
 			return
 		case idChapterUID:
 			a.uid = uintOf(b)
+			return
 		case idChapterStringUID:
 			a.stringID = stringOf(b)
 		case idChapterFlagHidden:
@@ -156,20 +159,41 @@ func (m *media) appendChapters(out []formats.Chapter, atoms []atom, parentEnd in
 	return out
 }
 
-// clipChapters writes the editions of a clip of [from, to), in ns of the
-// original, whose times begin at zero there less shift.
-func (m *media) clipChapters(from, to, shift int64) []byte {
-	var body []byte
-	for _, ed := range m.chapters {
-		atoms := clipAtoms(ed.atoms, from, to, shift)
-		if len(atoms) > 0 {
-			body = appendElement(body, idEditionEntry, append(ed.raw[:len(ed.raw):len(ed.raw)], atoms...))
-		}
-	}
-	return body
+// clipEditions are the editions of a clip. Each edition of a later Segment goes on
+// with the chapters of the one in its place.
+type clipEditions struct {
+	raw   [][]byte // what stands in each beside its chapters
+	atoms [][]byte
+	uids  map[uint64]bool // of the Segments before
+	own   map[uint64]bool
 }
 
-func clipAtoms(atoms []atom, from, to, shift int64) (out []byte) {
+// add adds the chapters of a Segment in [from, to), in ns, less shift.
+func (c *clipEditions) add(editions []edition, from, to, shift int64) {
+	c.own = map[uint64]bool{}
+	for i, ed := range editions {
+		if i == len(c.raw) {
+			c.raw, c.atoms = append(c.raw, ed.raw), append(c.atoms, nil)
+		}
+		c.atoms[i] = append(c.atoms[i], c.clip(ed.atoms, from, to, shift)...)
+	}
+	if c.uids == nil {
+		c.uids = map[uint64]bool{}
+	}
+	maps.Copy(c.uids, c.own)
+}
+
+// bytes writes the editions that have chapters.
+func (c *clipEditions) bytes() (out []byte) {
+	for i, atoms := range c.atoms {
+		if len(atoms) > 0 {
+			out = appendElement(out, idEditionEntry, append(slices.Clip(c.raw[i]), atoms...))
+		}
+	}
+	return out
+}
+
+func (c *clipEditions) clip(atoms []atom, from, to, shift int64) (out []byte) {
 	for i, a := range atoms {
 		end := a.end
 		if end < 0 {
@@ -181,12 +205,20 @@ func clipAtoms(atoms []atom, from, to, shift int64) (out []byte) {
 		if a.start >= to || end <= from && a.start < from {
 			continue
 		}
-		body := append([]byte(nil), a.raw...)
+		var body []byte
+		if uid := a.uid; uid != 0 {
+			for c.uids[uid] {
+				uid++
+			}
+			c.own[uid] = true
+			body = appendUint(body, idChapterUID, uid)
+		}
+		body = append(body, a.raw...)
 		body = appendUint(body, idChapterTimeStart, uint64(max(a.start, from)-shift))
 		if a.end >= 0 {
 			body = appendUint(body, idChapterTimeEnd, uint64(min(a.end, to)-shift))
 		}
-		body = append(body, clipAtoms(a.atoms, from, to, shift)...)
+		body = append(body, c.clip(a.atoms, from, to, shift)...)
 		out = appendElement(out, idChapterAtom, body)
 	}
 	return out

@@ -19,11 +19,22 @@ func (p *planner) assemble(ctx context.Context) (*formats.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, q := range p.followers {
+		if q.endOff <= q.startOff && !q.anyFrames() {
+			continue
+		}
+		more, err := q.body()
+		if err != nil {
+			return nil, err
+		}
+		b.join(more)
+	}
 	header, err := p.header(b)
 	if err != nil {
 		return nil, err
 	}
-	parts := append([]seek.Part{seek.Literal(header, "header"), p.attachmentsPart()}, b.parts...)
+	attached, _ := p.attachmentParts()
+	parts := slices.Concat([]seek.Part{seek.Literal(header, "header")}, attached, b.parts)
 	plan := &formats.Plan{
 		MediaType: p.m.mediaType(p.tracks),
 		Parts:     slices.DeleteFunc(parts, func(q seek.Part) bool { return q.Size == 0 }),
@@ -71,11 +82,11 @@ func (p *planner) needed() int64 {
 	for _, c := range p.sounds {
 		from = min(from, c.offset)
 	}
-	n := max(0, p.endOff-from) + p.m.first.offset
+	n := max(0, p.endOff-from) + p.m.first.offset - p.m.base
 	if p.m.cuesElement.offset > p.m.first.offset {
 		n += p.m.cuesElement.head + p.m.cuesElement.size
 	}
-	return n + p.attachmentsPart().Size
+	return n + p.attached.size
 }
 
 // lastShown is when the last picture that is delivered ends where one comes

@@ -44,7 +44,7 @@ func (m *media) walk(data []byte, base, from int64) *stretch {
 
 // walkOn goes on from where a walk stands.
 func (m *media) walkOn(s *stretch, data []byte, base int64) *stretch {
-	data = m.ofFirst(base, data)
+	data = m.ofSegment(base, data)
 	limit := m.limit()
 	for s.next < limit && !s.ended {
 		if s.next-base >= int64(len(data)) {
@@ -277,7 +277,7 @@ func (m *media) limit() int64 {
 	if m.overrun {
 		return m.sizeOr(maxOffset)
 	}
-	if second := m.second.Load(); second > 0 {
+	if second := m.next.Load(); second > 0 {
 		return second
 	}
 	return min(m.segment.end(), m.sizeOr(maxOffset))

@@ -17,18 +17,19 @@ type soundCut struct {
 	from int64   // blocks in place that begin before it are not needed
 	to   int64   // nor those that begin there or later; 0: all are
 
-	begin   int64 // ns: the first sample that is decoded
-	present int64 // ns: the first that is presented
-	finish  int64 // ns: the end of the last, -1: not known
-	delay   int64 // CodecDelay in the clip, ns
-	preSkip int64 // of OpusHead, samples
-	shift   int64 // ticks that the track's times move
-	exact   bool  // begins at the wanted sample
-	offset  int64 // of the first block needed
-	tick    int64 // and its time in the file
-	until   int64 // where the last ends, 0: not known
-	room    int64 // ns: how far its blocks may move within their clusters
-	edition bool  // an ordered edition says what is presented
+	begin   int64  // ns: the first sample that is decoded
+	present int64  // ns: the first that is presented
+	finish  int64  // ns: the end of the last, -1: not known
+	delay   int64  // CodecDelay in the clip, ns
+	preSkip int64  // of OpusHead, samples
+	shift   int64  // ticks that the track's times move
+	exact   bool   // begins at the wanted sample
+	offset  int64  // of the first block needed
+	tick    int64  // and its time in the file
+	until   int64  // where the last ends, 0: not known
+	room    int64  // ns: how far its blocks may move within their clusters
+	edition bool   // an ordered edition says what is presented
+	closing []byte // the last frame
 }
 
 // cut decides what of each track the clip holds.
@@ -56,7 +57,11 @@ func (p *planner) cut() error {
 	}
 	p.placeStart(heads)
 	for _, c := range p.sounds {
-		c.cutHead(p, heads[c.t])
+		if p.leader == p {
+			c.cutHead(p, heads[c.t])
+		} else {
+			c.goOn(p, heads[c.t])
+		}
 		if c.begin < p.first {
 			p.first = c.begin
 		}
@@ -93,10 +98,13 @@ func (p *planner) tellGaps() {
 // have 16 bits, and a cluster may use most of them. Where each block has a
 // cluster of its own, and where all blocks move alike, there is no limit.
 func (p *planner) room() int64 {
-	if !p.video || p.lonely() {
-		return maxOffset
+	room := int64(maxOffset)
+	for _, q := range p.all() {
+		if q.video && !q.lonely() {
+			room = min(room, q.m.ns(max(0, math.MaxInt16-q.longest())))
+		}
 	}
-	return p.m.ns(max(0, math.MaxInt16-p.longest()))
+	return room
 }
 
 // longest is the largest relative time of a block that was seen, in ticks.
@@ -285,12 +293,11 @@ func (c *soundCut) headFrame(q piece, want int64, first bool) frame {
 // knows the delay of Opus alone, is late by it: so no more leads in than a codec
 // needs. DiscardPadding says beside it what is not heard, as ffmpeg asks.
 func (p *planner) setShifts() {
-	zero := p.zero
-	if p.sel.Timeline == formats.Original {
-		zero = 0
-	}
+	zero := p.origin()
 	for _, c := range p.sounds {
 		switch early := zero - c.begin - c.delay; {
+		case p.leader != p: // the track says it already
+			c.delay = p.leader.soundOf(c.t.number).delay
 		case early <= halfSample:
 		case early <= c.room:
 			c.delay += early
@@ -321,22 +328,24 @@ func (p *planner) ticks(ns int64) int64 {
 
 // shift is how many ticks the times of a track move.
 func (p *planner) shift(number uint64) int64 {
-	for _, c := range p.sounds {
-		if c.t.number == number {
-			return c.shift
-		}
+	if c := p.soundOf(number); c != nil {
+		return c.shift
 	}
 	return p.base()
 }
 
-// base is how many ticks the times of pictures and subtitles move.
-func (p *planner) base() int64 {
-	zero := p.zero
-	if p.sel.Timeline == formats.Original {
-		zero = 0
+// soundOf is the cut of a track of sound, nil of another.
+func (p *planner) soundOf(number uint64) *soundCut {
+	for _, c := range p.sounds {
+		if c.t.number == number {
+			return c
+		}
 	}
-	return p.ticks(p.lead - zero)
+	return nil
 }
+
+// base is how many ticks the times of pictures and subtitles move.
+func (p *planner) base() int64 { return p.ticks(p.leader.lead - p.origin()) }
 
 var opusMagic = []byte("OpusHead")
 

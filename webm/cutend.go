@@ -52,6 +52,7 @@ func (c *soundCut) cutTail(p *planner) error {
 		return nil
 	}
 	q := pieces[last]
+	c.closing = q.data
 	c.to, c.until, c.finish = q.b.end, q.b.end, min(q.end(), p.b)
 	over := q.end() - max(q.b.discard, 0) - p.b
 	if q.b.discard > 0 && !q.last {

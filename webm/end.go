@@ -14,6 +14,10 @@ const maxWalk = 8 << 20
 // with a block: the file may break off before the first of the last.
 const maxEmpty = 4
 
+// ending is when the last sample ends, in ns from the start, and the limit up to
+// which it was looked for.
+type ending struct{ limit, ns int64 }
+
 // refresh asks how much of a growing file there is by now.
 func (m *media) refresh(ctx context.Context) error {
 	if !m.growing {
@@ -32,8 +36,8 @@ func (m *media) findEnd(ctx context.Context) (int64, error) {
 	m.mu.Lock()
 	known := m.ended
 	m.mu.Unlock()
-	if known != nil && !m.growing {
-		return *known, nil
+	if known != nil && !m.growing && known.limit == m.limit() {
+		return known.ns, nil
 	}
 	if err := m.refresh(ctx); err != nil {
 		return 0, err
@@ -54,7 +58,7 @@ func (m *media) findEnd(ctx context.Context) (int64, error) {
 	end = max(0, end-m.start)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ended = &end
+	m.ended = &ending{m.limit(), end}
 	return end, nil
 }
 

@@ -14,7 +14,7 @@ import (
 // place that the index tells, it does without the index.
 func (p *planner) gather(ctx context.Context) error {
 	for {
-		second := p.m.second.Load()
+		second := p.m.next.Load()
 		if err := p.locate(ctx); err != nil {
 			return err
 		}
@@ -24,7 +24,7 @@ func (p *planner) gather(ctx context.Context) error {
 		}
 		ok, err := p.settle(ctx)
 		switch {
-		case p.m.second.Load() != second && max(p.from.at.offset, p.to.at.offset) >= p.m.second.Load():
+		case p.m.next.Load() != second && max(p.from.at.offset, p.to.at.offset) >= p.m.next.Load():
 			continue // it lay in a second Segment, which showed now
 		case err != nil:
 			return err

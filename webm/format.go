@@ -33,12 +33,22 @@ func (Format) Detect(head []byte, _ seek.Info) bool {
 	return false
 }
 
-// Open reads the header, the tracks and the index, wherever they are.
+// Open reads the header, the tracks and the index, wherever they are. Of a file of
+// several Segments it reads the first; the others once they are needed.
 func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
-	m := &media{w: w, limits: env.Limits.WithDefaults(), growing: env.Growing, extent: newExtent()}
+	m := &media{w: w, limits: env.Limits.WithDefaults(), growing: env.Growing}
+	if err := m.open(ctx); err != nil {
+		return nil, err
+	}
+	return newChain(m), nil
+}
+
+// open reads the header, the tracks and the index of the Segment.
+func (m *media) open(ctx context.Context) error {
+	m.extent = newExtent()
 	o := &opening{m: m, found: map[uint32]element{}, told: map[int64]uint32{}, tells: map[uint32]int{}, seen: map[int64]bool{}}
 	if err := o.open(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	m.byNumber = map[uint64]*track{}
 	for _, t := range m.tracks {
@@ -50,14 +60,19 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	}
 	m.overrun = o.overrun()
 	if err := m.findStart(ctx, o); err != nil {
-		return nil, err
+		return err
 	}
 	m.findDuration()
-	return m, nil
+	if m.first.id != 0 {
+		m.glimpse([]seek.Mark{{Offset: m.first.offset, Tick: m.start / m.info.scale}})
+	}
+	return nil
 }
 
-// media is an opened file. Nothing but the search and warned changes after Open.
+// media is an opened Segment, with the EBML header before it. Nothing but the
+// search and warned changes after that.
 type media struct {
+	base    int64 // where it begins in the file: the EBML header, or the Segment without one
 	w       *seek.Window
 	limits  formats.Limits
 	growing bool
@@ -88,12 +103,14 @@ type media struct {
 	search *seek.Search
 
 	extent   extent
-	second   atomic.Int64 // where a second Segment was seen behind one of unknown length, 0: nowhere
+	glimpses glimpses
+	next     atomic.Int64 // where another Segment was seen behind one of unknown length, 0: nowhere
 	measured atomic.Int64 // where a resource of unknown length was found to end, 0: not yet
 
-	ended *int64 // ns from start, once it was looked for
+	ended *ending // once it was looked for
 
 	clusterGuess int64        // about how many bytes a cluster has, as the first blocks tell
+	headRate     float64      // of those blocks, in bytes a tick; 0: not known
 	picture      *track       // the first track of pictures, nil without
 	walked, keys atomic.Int64 // bytes in which the search saw blocks, and keyframes there
 }
@@ -132,6 +149,7 @@ func (m *media) guessCluster(s *stretch) {
 		first, last := s.blocks[1], s.blocks[n-1]
 		if perSecond := rate(m, anchor{first.offset, first.ts}, anchor{last.offset, last.ts}); perSecond > 0 {
 			m.clusterGuess = min(usualCluster*perSecond, mostCluster)
+			m.headRate = float64(perSecond) * float64(m.info.scale) / 1e9
 		}
 	}
 }
@@ -277,9 +295,7 @@ func (m *media) Inspect(ctx context.Context) (formats.Info, error) {
 		}
 		i.Duration, i.Timed = nanos(d), true
 	}
-	second, err := m.secondSegment(ctx)
-	i.Warnings = append(i.Warnings, second...)
-	return i, err
+	return i, nil
 }
 
 // Kinds of index.

@@ -15,19 +15,19 @@ type docHeader struct {
 }
 
 // parseDocHeader reads the EBML header that b begins with (RFC 8794 section
-// 11.2) and returns it with the offset behind it.
-func parseDocHeader(b []byte) (h docHeader, end int64, err error) {
+// 11.2), at an offset, and returns it with the offset behind it.
+func parseDocHeader(b []byte, off int64) (h docHeader, end int64, err error) {
 	h = docHeader{lengths: defaultLengths, docType: "matroska", version: 1, readVersion: 1}
-	e, err := h.parse(b, 0)
+	e, err := h.parse(b, off)
 	switch {
 	case err == nil && (e.id == idCluster || e.id == idCues):
-		return h, 0, unsupported(e.String(), 0, "a segment of a stream without its header", "join the initialization segment and its segments to one file")
+		return h, 0, unsupported(e.String(), off, "a segment of a stream without its header", "join the initialization segment and its segments to one file")
 	case err != nil || e.id != idEBML:
-		return h, 0, damaged("EBML", 0, "it does not begin with an EBML header")
-	case e.size == unknownSize || e.end() > int64(len(b)):
-		return h, 0, damaged("EBML", 0, "the header is too long or of unknown size")
+		return h, 0, damaged("EBML", off, "it does not begin with an EBML header")
+	case e.size == unknownSize || e.end()-off > int64(len(b)):
+		return h, 0, damaged("EBML", off, "the header is too long or of unknown size")
 	}
-	c := children{lengths: h.lengths, data: b[e.head:e.end()], base: e.head, path: "EBML"}
+	c := children{lengths: h.lengths, data: b[e.head : e.end()-off], base: e.body(), path: "EBML"}
 	l := h.lengths
 	if err := c.all(func(x element, body []byte) error {
 		switch x.id {
@@ -47,11 +47,11 @@ func parseDocHeader(b []byte) (h docHeader, end int64, err error) {
 		return h, 0, err
 	}
 	if l.id < maxIDLength || l.id > 8 || l.size < 1 || l.size > maxSizeLength {
-		return h, 0, unsupported("EBML", 0, fmt.Sprintf("IDs of %d and sizes of %d bytes", l.id, l.size), "write the file anew with mkvmerge: all others have IDs of 4 and sizes of 8 bytes at most")
+		return h, 0, unsupported("EBML", off, fmt.Sprintf("IDs of %d and sizes of %d bytes", l.id, l.size), "write the file anew with mkvmerge: all others have IDs of 4 and sizes of 8 bytes at most")
 	}
 	h.lengths = l
 	if h.docType != "webm" && h.docType != "matroska" {
-		return h, 0, unsupported("EBML/DocType", 0, fmt.Sprintf("%q is neither webm nor matroska", h.docType), "check that the address is that of a WebM or Matroska file")
+		return h, 0, unsupported("EBML/DocType", off, fmt.Sprintf("%q is neither webm nor matroska", h.docType), "check that the address is that of a WebM or Matroska file")
 	}
 	return h, e.end(), nil
 }

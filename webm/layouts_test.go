@@ -2,15 +2,12 @@ package webm_test
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
-	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/webm"
@@ -70,7 +67,7 @@ var layouts = []layout{
 	{name: "tracks behind the clusters", film: film{order: []string{"head", "void", "info", "clusters", "cues-end", "tracks", "end"}}, trips: budget.TripsWebM},
 	{name: "tracks behind the clusters, no seek head", film: film{heads: "none", order: []string{"info", "clusters", "cues-end", "tracks", "end"}}, trips: budget.TripsWebM},
 	{name: "trailing garbage", film: film{after: bytes.Repeat([]byte("garbage!"), 1000)}, trips: budget.TripsWebM},
-	{name: "second segment", film: film{after: film{seconds: 2}.write().data}, trips: budget.TripsWebMFar},
+	{name: "second segment", film: film{after: film{seconds: 2}.write().data}, trips: budget.TripsWebM},
 	{name: "unsorted and double points", film: film{cues: func(p []point) []point {
 		p = append(p, p...)
 		slices.Reverse(p)
@@ -118,74 +115,6 @@ func TestLayouts(t *testing.T) {
 			_, data := mustOpen(t, w.data).Clip(t, seconds(0.5, 1.813)) // from the first keyframe on
 			w.compare(t, readBack(t, data), 500, 1813)
 		})
-	}
-}
-
-// TestSecondSegment: of files that were put one behind the other the first is
-// read, and a warning says where the second is.
-func TestSecondSegment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		second := film{seconds: 2}.write().data
-		w := film{seconds: 20, after: second, index: "front"}.write()
-		o := openSlow(t, w.data)
-		want := fmt.Sprintf("another Segment follows at byte %d", len(w.data)-len(second))
-		plan, data := o.Clip(t, seconds(9.013, 13.513))
-		w.compare(t, readBack(t, data), 9013, 13513)
-		if n := len(plan.Warnings); n != 1 || !strings.HasPrefix(plan.Warnings[0].Reason, want) {
-			t.Errorf("warnings %v, want %q", plan.Warnings, want)
-		}
-		if got := o.Totals.Transfer().FirstMediaTrips; got > budget.TripsWebM {
-			t.Errorf("%d round trips, want %d", got, budget.TripsWebM)
-		}
-		info, err := o.Inspect(t.Context())
-		if n := len(info.Warnings); err != nil || n != 1 || !strings.HasPrefix(info.Warnings[0].Reason, want) || !info.Duration.Equal(fragment.Seconds(20)) {
-			t.Errorf("%v s, warnings %v, %v", info.Duration, info.Warnings, err)
-		}
-		if plan, _ := mustOpen(t, film{seconds: 4, after: []byte("garbage!")}.write().data).Clip(t, seconds(1, 2)); len(plan.Warnings) != 0 {
-			t.Errorf("warnings of garbage: %v", plan.Warnings)
-		}
-	})
-}
-
-// TestSecondSegmentUnsized is the same where no length tells where the first
-// ends: what shows of the second is not taken for the first, and told of.
-func TestSecondSegmentUnsized(t *testing.T) {
-	for _, pictureless := range []bool{false, true} {
-		checkSecondUnsized(t, film{index: "none", heads: "none", segmentSize: 8, clusterSize: 8, noDuration: true, pictureless: pictureless})
-	}
-}
-
-func checkSecondUnsized(t *testing.T, live film) {
-	t.Helper()
-	f := live
-	f.seconds = 4
-	second := f.write().data
-	f = live
-	f.seconds, f.after = 12, second
-	w := f.write()
-	want := fmt.Sprintf("another Segment follows at byte %d", len(w.data)-len(second))
-	for _, i := range []interval{{1.5, 3}, {9.013, 11.5}, {8.5, -1}} {
-		plan, data := mustOpen(t, w.data).Clip(t, i.selection())
-		if i.b < 0 {
-			i.b = 12
-		}
-		w.compare(t, readBack(t, data), int64(i.a*1000), int64(i.b*1000))
-		if !strings.Contains(fmt.Sprint(plan.Warnings), want) {
-			t.Errorf("[%g, %g): warnings %v", i.a, i.b, plan.Warnings)
-		}
-	}
-	info, err := mustOpen(t, w.data).Inspect(t.Context())
-	if err != nil || !info.Duration.Equal(fragment.Seconds(12)) || !strings.Contains(fmt.Sprint(info.Warnings), want) {
-		t.Errorf("%v s, warnings %v, %v", info.Duration, info.Warnings, err)
-	}
-	sel := seconds(9, 10)
-	sel.Form = formats.Verbatim
-	for _, segmentSize := range []int{0, 8} {
-		f.segmentSize = segmentSize
-		plan, _ := mustOpen(t, f.write().data).Clip(t, sel)
-		if !strings.Contains(fmt.Sprint(plan.Warnings), "another Segment follows") {
-			t.Errorf("verbatim: warnings %v", plan.Warnings)
-		}
 	}
 }
 

@@ -91,6 +91,20 @@ var intervals = []interval{
 	{4, 6}, {3.99, 6}, {4.01, 5.5}, {5.013, 5.9}, {0, 1}, {11, 12}, {0, 12}, {7.3, -1}, {10.345, 10.5},
 }
 
+// other is a file like another, of other pictures and tones.
+func (m made) other() made {
+	m.name += "-other"
+	m.args = slices.Clone(m.args)
+	for i, a := range m.args {
+		m.args[i] = strings.NewReplacer("r=25:d=12", "r=25:d=12,negate", "1001:d=12", "1001:d=12,negate", "t*(300+25*t)", "t*(700+21*t)", "seed=3", "seed=4").Replace(a)
+	}
+	if m.from != "" {
+		ext := filepath.Ext(m.from)
+		m.from = strings.TrimSuffix(m.from, ext) + "-other" + ext
+	}
+	return m
+}
+
 // sweep is two tones that rise.
 func sweep(rate string) []string {
 	return []string{"-f", "lavfi", "-i", "aevalsrc=0.3*sin(2*PI*t*(300+25*t))+0.1*sin(2*PI*t*(1000+7*t)):s=" + rate + ":d=12"}
@@ -134,8 +148,11 @@ func (m made) write(t testing.TB, path string) {
 	if m.from != "" {
 		base := filepath.Join(tempDir, m.from)
 		for _, b := range files {
-			if strings.TrimSuffix(m.from, filepath.Ext(m.from)) == b.name {
+			switch strings.TrimSuffix(m.from, filepath.Ext(m.from)) {
+			case b.name:
 				base = b.path(t)
+			case b.other().name:
+				base = b.other().path(t)
 			}
 		}
 		all = append([]string{"-i", base, "-map", "0", "-c", "copy"}, all...)

@@ -1,6 +1,7 @@
 package webm
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -42,17 +43,19 @@ func (o *opening) peek(off int64) []byte {
 // open reads everything that is needed to answer selections.
 func (o *opening) open(ctx context.Context) error {
 	m := o.m
-	head, err := m.w.ReadRange(ctx, seek.Range{Offset: 0, Length: headSize}, seek.Head, "head")
+	head, err := m.w.ReadRange(ctx, seek.Range{Offset: m.base, Length: headSize}, seek.Head, "head")
 	if err != nil {
 		return err
 	}
-	var after int64
-	if m.doc, after, err = parseDocHeader(head); err != nil {
-		return err
+	after := m.base
+	if m.base == 0 || !bytes.HasPrefix(head, segmentStart) { // a later one may have none of its own
+		if m.doc, after, err = parseDocHeader(head, m.base); err != nil {
+			return err
+		}
 	}
-	o.chunks = append(o.chunks, chunk{0, head})
-	if size := m.w.Info().Size; size > headSize {
-		r := seek.Range{Offset: max(0, size-headSize), Length: min(headSize, size)}
+	o.chunks = append(o.chunks, chunk{m.base, head})
+	if size := m.w.Info().Size; size > m.base+headSize {
+		r := seek.Range{Offset: size - headSize, Length: headSize}
 		if tail, ok := m.w.Arrived(ctx, r); ok {
 			o.chunks = append(o.chunks, chunk{r.Offset, tail})
 		}
@@ -97,10 +100,10 @@ func (o *opening) open(ctx context.Context) error {
 // segment finds the Segment behind the EBML header.
 func (o *opening) segment(head []byte, off int64) error {
 	for {
-		if off >= int64(len(head)) {
+		if off-o.m.base >= int64(len(head)) {
 			return damaged("Segment", off, "there is none")
 		}
-		e, err := o.m.doc.parse(head[off:], off)
+		e, err := o.m.doc.parse(head[off-o.m.base:], off)
 		if err != nil {
 			return damaged("Segment", off, err.Error())
 		}

@@ -83,12 +83,29 @@ type planner struct {
 	endOff   int64             // behind the last
 	lead     int64             // ns that sound leads in before zero without CodecDelay
 	sounds   []*soundCut
-	shown    []frame // subtitles that are shown already when it begins
-	tags     []byte  // the body of the clip's Tags
-	attached element // the original's Attachments where the clip carries them
-	first    int64   // ns: the first sample delivered
+	shown    []frame  // subtitles that are shown already when it begins
+	tags     [][]byte // the Tag elements of the clip
+	attached element  // the original's Attachments where the clip carries them
+	first    int64    // ns: the first sample delivered
+
+	// Of an interval over several Segments each has a planner; the first leads.
+	leader    *planner   // itself for the first
+	followers []*planner // of the first: those behind it
+	clock     int64      // ns from the Segment's clock to that of the first
 
 	warnings []fragment.Warning
+}
+
+// all are the planners of the clip that the first leads.
+func (p *planner) all() []*planner { return append([]*planner{p}, p.followers...) }
+
+// origin is what stands at the clip's time 0 but for what leads in, in ns on the
+// Segment's clock.
+func (p *planner) origin() int64 {
+	if p.sel.Timeline == formats.Original {
+		return -p.clock
+	}
+	return p.leader.zero - p.clock
 }
 
 // Plan resolves a selection.
@@ -103,7 +120,7 @@ func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 		return nil, err
 	}
 	if s.Form == formats.Verbatim {
-		if err := p.gatherMedia(ctx); err != nil {
+		if err := p.gather(ctx); err != nil {
 			return nil, err
 		}
 		return p.verbatim(ctx)
@@ -126,7 +143,7 @@ func (p *planner) gatherAll(ctx context.Context) error {
 		p.attached, err = p.attachments(within)
 		return err
 	})
-	g.Go(func() error { return p.gatherMedia(within) })
+	g.Go(func() error { return p.gather(within) })
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -136,29 +153,9 @@ func (p *planner) gatherAll(ctx context.Context) error {
 	return p.takeTags(ctx)
 }
 
-// gatherMedia reads the ends of the interval, and what follows the Segment.
-func (p *planner) gatherMedia(ctx context.Context) error {
-	g, within := errgroup.WithContext(ctx)
-	var second []fragment.Warning
-	if p.m.segment.size != unknownSize {
-		g.Go(func() (err error) {
-			second, err = p.m.secondSegment(within)
-			return err
-		})
-	}
-	g.Go(func() error { return p.gather(within) })
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if p.m.segment.size == unknownSize { // it may have been seen now
-		second, _ = p.m.secondSegment(ctx)
-	}
-	p.warnings = append(p.warnings, second...)
-	return nil
-}
-
 func (m *media) planner(s formats.Selection) (*planner, error) {
 	p := &planner{m: m, sel: s, a: maxOffset, b: maxOffset}
+	p.leader = p
 	switch {
 	case s.Form != "" && s.Form != formats.Standalone && s.Form != formats.Verbatim:
 		return nil, unsupported("", -1, fmt.Sprintf("the form %q", s.Form), "use standalone or verbatim")

@@ -29,6 +29,7 @@ func (p *planner) header(b *clipBody) ([]byte, error) {
 	}
 	elements = slices.DeleteFunc(elements, func(e level1) bool { return len(e.data) == 0 })
 	cues := cuesElement(b.cues, 0)
+	_, attached := p.attachmentParts()
 
 	// Positions have a fixed width, so that one pass is enough.
 	seekHead := func(at int64) []byte {
@@ -37,7 +38,7 @@ func (p *planner) header(b *clipBody) ([]byte, error) {
 			body = append(body, seekEntry(e.id, at)...)
 			at += int64(len(e.data))
 		}
-		if p.attached.id != 0 { // behind the Cues
+		if attached > 0 { // behind the Cues
 			body = append(body, seekEntry(idAttachments, at)...)
 		}
 		return appendElement(nil, idSeekHead, body)
@@ -47,7 +48,6 @@ func (p *planner) header(b *clipBody) ([]byte, error) {
 	for _, e := range elements {
 		front = append(front, e.data...)
 	}
-	attached := p.attachmentsPart().Size
 	front = append(front, cuesElement(b.cues, int64(len(front)+len(cues))+attached)...)
 
 	out := appendElement(nil, idEBML, p.m.doc.clipHeader())
@@ -63,7 +63,9 @@ func (p *planner) header(b *clipBody) ([]byte, error) {
 // unsized reports whether clusters of the original state no size.
 func (p *planner) unsized() bool {
 	unknown := func(c cluster) bool { return c.size == unknownSize }
-	return slices.ContainsFunc(p.start.clusters, unknown) || slices.ContainsFunc(p.end.clusters, unknown)
+	return slices.ContainsFunc(p.all(), func(p *planner) bool {
+		return slices.ContainsFunc(p.start.clusters, unknown) || slices.ContainsFunc(p.end.clusters, unknown)
+	})
 }
 
 // clipHeader is the body of the EBML header of a clip. CodecDelay and
@@ -106,7 +108,7 @@ func cuesElement(points []cue, base int64) []byte {
 func (p *planner) infoElement() []byte {
 	m := p.m
 	b := appendUint(nil, idTimestampScale, uint64(m.info.scale))
-	if ns := p.clipEnd(); ns > 0 {
+	if ns := p.all()[len(p.followers)].clipEnd(); ns > 0 {
 		b = appendFloat(b, idDuration, float64(ns)/float64(m.info.scale))
 	}
 	if m.info.title != "" {
@@ -129,7 +131,7 @@ func (p *planner) began() time.Time {
 	return p.m.info.created.Add(time.Duration(p.zero - p.lead - p.m.start))
 }
 
-// clipEnd is when the clip ends on its own clock, in ns.
+// clipEnd is when what the clip has of the Segment ends on the clip's clock, in ns.
 func (p *planner) clipEnd() int64 {
 	end := p.b
 	if end == maxOffset {
@@ -137,10 +139,7 @@ func (p *planner) clipEnd() int64 {
 	} else if p.end.ended {
 		end = min(end, max(p.m.lastOf(p.end.blocks), p.zero))
 	}
-	if p.sel.Timeline == formats.Original {
-		return end
-	}
-	return end - p.zero + p.lead
+	return end - p.origin() + p.leader.lead
 }
 
 // tracksElement writes Tracks: the selected entries as they are, but for what
@@ -191,19 +190,21 @@ func (p *planner) trackEntry(t *track) []byte {
 	return out
 }
 
-// chaptersElement writes the chapters of the clip.
+// chaptersElement writes the chapters of the clip: of each Segment.
 func (p *planner) chaptersElement() []byte {
-	end := p.b
-	if end == maxOffset {
-		end = p.m.lastOf(p.end.blocks)
+	var editions clipEditions
+	var end int64
+	for _, q := range p.all() {
+		if end = q.b; end == maxOffset {
+			end = q.m.lastOf(q.end.blocks)
+		}
+		shift := q.origin() - p.lead
+		editions.add(q.m.chapters, q.zero, end, shift)
+		end -= shift
 	}
-	shift := p.zero - p.lead
-	if p.sel.Timeline == formats.Original {
-		shift = 0
-	}
-	chapters := p.m.clipChapters(p.zero, end, shift)
+	chapters := editions.bytes()
 	if p.sel.Layout == formats.Exact {
-		chapters = append(orderedEdition(p.a-shift, end-shift), chapters...)
+		chapters = append(orderedEdition(p.a-p.origin()+p.lead, end), chapters...)
 	}
 	if len(chapters) == 0 {
 		return nil
@@ -225,11 +226,37 @@ func orderedEdition(from, to int64) []byte {
 // verbatim is a plan of the original's bytes alone: what stands before the
 // first Cluster, and the Clusters that cover the interval.
 func (p *planner) verbatim(ctx context.Context) (*formats.Plan, error) {
+	from, to, err := p.covering()
+	if err != nil {
+		return nil, err
+	}
+	plan := p.bytesOf(from, to)
+	if err := p.seeTo(ctx, to); err != nil {
+		return nil, err
+	}
+	p.describe(plan)
+	p.describeWhole(plan, from, to)
+	return plan, nil
+}
+
+// bytesOf is a plan of the Segment's header and of bytes of the original.
+func (p *planner) bytesOf(from, to int64) *formats.Plan {
+	info, front := p.m.w.Info(), seek.Range{Offset: p.m.base, Length: p.m.first.offset - p.m.base}
+	return &formats.Plan{
+		MediaType: p.m.mediaType(p.m.tracks),
+		Parts:     []seek.Part{seek.Bytes(&info, front, "header"), seek.Bytes(&info, seek.Range{Offset: from, Length: to - from}, "media")},
+		Size:      front.Length + to - from,
+		Needed:    p.needed(),
+	}
+}
+
+// covering finds the bytes of the Clusters that cover the interval.
+func (p *planner) covering() (from, to int64, err error) {
 	if len(p.sel.Tracks) > 0 && p.drops() {
-		return nil, unsupported("", -1, "single tracks in verbatim form", "use the standalone form")
+		return 0, 0, unsupported("", -1, "single tracks in verbatim form", "use the standalone form")
 	}
 	if err := p.cut(); err != nil {
-		return nil, err
+		return 0, 0, err
 	}
 	end := p.endOff
 	for _, c := range p.sounds { // blocks that other clips have anew
@@ -238,31 +265,13 @@ func (p *planner) verbatim(ctx context.Context) (*formats.Plan, error) {
 	first := p.clusterOf(p.start, p.startOff)
 	last := p.clusterOf(p.end, end-1)
 	if first == nil || last == nil {
-		return nil, damaged("Segment/Cluster", p.startOff, "no Cluster holds the interval")
+		return 0, 0, damaged("Segment/Cluster", p.startOff, "no Cluster holds the interval")
 	}
-	from, to := first.offset, min(last.end(), p.m.clustersEnd(last.offset))
+	from, to = first.offset, min(last.end(), p.m.clustersEnd(last.offset))
 	if last.size == unknownSize {
 		to = end // its end is not told: up to the last block that is needed
 	}
-	if to < from {
-		to = from
-	}
-	info := p.m.w.Info()
-	plan := &formats.Plan{
-		MediaType: p.m.mediaType(p.m.tracks),
-		Parts: []seek.Part{
-			seek.Bytes(&info, seek.Range{Offset: 0, Length: p.m.first.offset}, "header"),
-			seek.Bytes(&info, seek.Range{Offset: from, Length: to - from}, "media"),
-		},
-		Size:   p.m.first.offset + to - from,
-		Needed: p.needed(),
-	}
-	if err := p.seeTo(ctx, to); err != nil {
-		return nil, err
-	}
-	p.describe(plan)
-	p.describeWhole(plan, from, to)
-	return plan, nil
+	return from, max(from, to), nil
 }
 
 // seeTo reads what is left of the last Cluster, which the clip has in any case.

@@ -83,7 +83,7 @@ var clusterID = []byte{0x1F, 0x43, 0xB6, 0x75}
 // of tracks that exist. What lies inside a Cluster of known size is skipped. The
 // Value of a mark is the cluster's lead.
 func (m *media) recognize(off int64, data []byte) (marks []seek.Mark, next int64) {
-	data = m.ofFirst(off, data)
+	data = m.ofSegment(off, data)
 	at := int64(0) // in data
 	for at < int64(len(data)) {
 		i := bytes.Index(data[at:], clusterID)
@@ -93,6 +93,7 @@ func (m *media) recognize(off int64, data []byte) (marks []seek.Mark, next int64
 		at += int64(i)
 		c, err := m.clusterAt(data[at:], off+at)
 		if err == errShort {
+			m.glimpse(marks)
 			return m.withLeads(marks, off, data), off + at
 		}
 		if err != nil || !m.recognized(c, data[at:]) {
@@ -109,6 +110,7 @@ func (m *media) recognize(off int64, data []byte) (marks []seek.Mark, next int64
 		}
 	}
 	marks = m.withLeads(marks, off, data)
+	m.glimpse(marks)
 	if at >= int64(len(data)) {
 		return marks, off + at
 	}
@@ -207,7 +209,7 @@ func (m *media) lastCluster(ctx context.Context, skip int) (anchor, error) {
 		if err != nil || before.Tick == math.MinInt64 {
 			return anchor{m.first.offset, m.start / m.info.scale}, err
 		}
-		if second := m.second.Load(); second > 0 && before.Offset >= second { // which showed now
+		if second := m.next.Load(); second > 0 && before.Offset >= second { // which showed now
 			continue
 		}
 		if skip--; skip < 0 {

@@ -106,11 +106,11 @@ func openSegments(ctx context.Context, header []byte, segments []Segment) (*medi
 		a.starts = append(a.starts, int64(len(file)))
 		file = append(file, s.Data...)
 	}
-	opened, err := Format{}.Open(ctx, seek.NewWindow(ctx, inMemory(file), 2*int64(len(file))+1<<20), formats.Env{})
-	if err != nil {
+	m := &media{w: seek.NewWindow(ctx, inMemory(file), 2*int64(len(file))+1<<20), limits: formats.Limits{}.WithDefaults()}
+	if err := m.open(ctx); err != nil {
+		m.w.Close()
 		return nil, nil, err
 	}
-	m := opened.(*media)
 	if m.first.id == 0 {
 		return nil, nil, damaged("Segment", m.segment.offset, "there is no Cluster in the segments")
 	}
@@ -125,7 +125,7 @@ func openSegments(ctx context.Context, header []byte, segments []Segment) (*medi
 // segmentHeader returns an initialization segment as the beginning of a file that
 // is as long as what follows, without what counts another: an index, a duration.
 func segmentHeader(b []byte) ([]byte, error) {
-	doc, at, err := parseDocHeader(b)
+	doc, at, err := parseDocHeader(b, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (p *planner) takeTags(ctx context.Context) error {
 		}
 		each(p.m.doc.lengths, e, body, func(x element, b []byte) {
 			if x.id == idTag {
-				p.tags = append(p.tags, p.clipTag(x, b)...)
+				p.tags = append(p.tags, p.clipTag(x, b))
 			}
 		})
 	}
@@ -96,10 +96,20 @@ func (m *media) readTags(ctx context.Context, at, most int64) (e element, body [
 
 // tagsElement is the clip's Tags, nil where none are left.
 func (p *planner) tagsElement() []byte {
-	if len(p.tags) == 0 {
+	var body []byte
+	told := map[string]bool{}
+	for _, q := range p.all() {
+		for _, tag := range q.tags {
+			if !told[string(tag)] { // what all Segments say stands once
+				told[string(tag)] = true
+				body = append(body, tag...)
+			}
+		}
+	}
+	if len(body) == 0 {
 		return nil
 	}
-	return appendElement(nil, idTags, p.tags)
+	return appendElement(nil, idTags, body)
 }
 
 // clipTag returns a Tag without what counts the original, nil where nothing is
@@ -133,7 +143,7 @@ func (p *planner) targets(id uint32, uid uint64) bool {
 	}
 	switch id {
 	case idTagTrackUID:
-		return slices.ContainsFunc(p.tracks, func(t *track) bool { return t.uid == uid })
+		return slices.ContainsFunc(p.leader.tracks, func(t *track) bool { return t.uid == uid })
 	case idTagChapterUID:
 		return slices.ContainsFunc(p.m.chapters, func(ed edition) bool { return p.keeps(ed.atoms, uid) })
 	case idTagEditionUID:

@@ -26,6 +26,7 @@ type track struct {
 	coreRate        float64 // SamplingFrequency
 	prefix          []byte  // bytes that header stripping took from each frame
 	opaque          bool    // frames are compressed or encrypted as a whole
+	encoded         []byte  // the ContentEncodings
 	sound           sound
 
 	begun     bool  // its first block was seen
@@ -126,6 +127,7 @@ func parseTrackEntry(l lengths, e element, body []byte) (*track, error) {
 		case idAudio:
 			audio = b
 		case idContentEncodings:
+			t.encoded = b
 			t.encodings(l, child, b)
 		}
 		return nil
