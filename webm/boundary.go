@@ -31,6 +31,7 @@ const (
 	// boundaryRead is what is read whole between two Clusters, at least and at most.
 	boundaryRead, maxBoundaryRead = 384 << 10, 8 << 20
 	maxGlimpses                   = 1 << 14
+	maxAround                     = 32 // Clusters that tell a rate
 	rungLeast                     = 8 << 10
 )
 
@@ -95,7 +96,7 @@ func (m *media) doubt() (lo, hi anchor, certain, ok bool) {
 // that were seen near it tell; 0 where none do.
 func (m *media) rateAround(i, step int) (rate float64) {
 	seen := m.glimpses.seen
-	for n := i + step; n >= 0 && n < len(seen); n += step {
+	for n := i + step; n >= 0 && n < len(seen) && n*step <= i*step+maxAround; n += step {
 		bytes, ticks := float64(seen[n].offset-seen[i].offset), float64(seen[n].time-seen[i].time)
 		if ticks*bytes <= 0 || bytes*float64(step) > float64(2*m.clusterGuess) {
 			break

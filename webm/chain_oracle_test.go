@@ -21,9 +21,10 @@ var joints = []struct {
 	end  float64 // of the interval: so many seconds of the second
 }{
 	{"vp8-vorbis", false, 1.513},
-	{"vp9-opus", false, 1.513},
-	{"vp9-opus-live", false, 1.513},
+	{"vp9-opus", true, 1.513},
+	{"vp9-opus-live", true, 1.513},
 	{"h264-aac", false, 1.513},
+	{"h264-aac-live", false, 1.513},
 	{"h264-ntsc-mp3", true, 1.513},
 	{"h265-flac", true, 1.513},
 	{"h264-pcm", true, 1.513},

@@ -6,6 +6,10 @@
 // file without Cues is searched for Clusters in its raw bytes. Of a live stream,
 // whose length nobody says, as much is looked at as an interval needs.
 //
+// A file may have several Segments, as where files were put one behind the other:
+// their times are taken one after the other, and a Segment is opened once an
+// interval reaches it. Of several that are coded alike a clip is one Segment.
+//
 // A clip is a new file of the same type. Its header is written anew, its
 // TrackEntries are the original's; its first Cluster begins with the picture's
 // keyframe at or before the interval, its last ends behind the last block that

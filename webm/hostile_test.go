@@ -186,6 +186,13 @@ func FuzzOpen(f *testing.F) {
 		}
 	}
 	f.Add(head(anInfo, aTracks, el(0x1F43B675, num(0xE7, 0), aBlock(2, 0x82, 1, 2, 3, 4, 5))), uint16(0), uint16(50))
+	for _, one := range []film{{}, {index: "none"}, live(film{index: "none", heads: "none"})} { // over a boundary, and behind one
+		r := rowOf(one.of(2, 40), one.of(3, 30), one.of(2, 50))
+		f.Add(r.whole.data, uint16(150), uint16(400))
+		f.Add(r.whole.data, uint16(300), uint16(100))
+	}
+	tiny := el(0x18538067, anInfo, aTracks, el(0x1F43B675, num(0xE7, 0), aBlock(1, 0x80, 0)))
+	f.Add(slices.Concat(el(0x1A45DFA3, el(0x4282, []byte("webm"))), bytes.Repeat(tiny, 300)), uint16(0), uint16(9999))
 	kept, err := filepath.Glob(filepath.Join("..", "testdata", "matroska", "*-*.*"))
 	if err != nil {
 		f.Fatal(err)
