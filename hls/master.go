@@ -10,9 +10,8 @@ type master struct {
 	variants   []variant
 	iframes    []variant // I-frame playlists
 	renditions []rendition
-	pathway    string     // of content steering: where to begin; "" where there is none
-	steering   string     // where its manifest is
-	steered    attributes // all that is said of it
+	pathway    string // of content steering: where to begin; "" where there is none
+	steering   string // where its manifest is
 	header     []string
 	version    int64
 }
@@ -71,7 +70,7 @@ func (r *reader) masterTag(name string, a attributes, line string) error {
 			m.renditions = append(m.renditions, x)
 		}
 	case "#EXT-X-CONTENT-STEERING":
-		m.steering, m.pathway, m.steered = a.get("SERVER-URI"), a.get("PATHWAY-ID"), a
+		m.steering, m.pathway = a.get("SERVER-URI"), a.get("PATHWAY-ID")
 		if m.pathway == "" {
 			m.pathway = defaultPathway
 		}

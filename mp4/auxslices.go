@@ -1,5 +1,11 @@
 package mp4
 
+import (
+	"context"
+
+	"github.com/mediafrag/mediafrag/seek"
+)
+
 // auxNodes are the boxes that tell of the encryption of a track's samples, in the
 // file; those that there are none of are nil.
 type auxNodes struct{ sizes, places, inline *node }
@@ -13,7 +19,7 @@ func (t *track) auxNodes(d *demand) (a auxNodes, ok bool) {
 		if to == nil {
 			continue
 		}
-		head, got := d.need(n.off+int64(n.header), min(8, n.size-int64(n.header)), n.typ)
+		head, got := n.begin(d, min(8, n.size-int64(n.header)))
 		if ok = ok && got; n.typ == "senc" || got && aboutEncryption(head) {
 			*to = n
 		}
@@ -27,7 +33,7 @@ func (t *track) auxNodes(d *demand) (a auxNodes, ok bool) {
 // auxFields returns the version of a saiz or saio, and how long its fields are
 // with its type, if it has one.
 func (n *node) auxFields(d *demand) (version byte, fields int64, ok bool) {
-	head, ok := d.need(n.off+int64(n.header), 4, n.typ)
+	head, ok := n.begin(d, 4)
 	if !ok {
 		return 0, 0, false
 	}
@@ -48,12 +54,12 @@ func (n *node) auxSizes(d *demand) (s auxSizes, ok bool, err error) {
 	if !ok {
 		return s, false, nil
 	}
-	at := n.off + int64(n.header) + fields
-	head, ok := d.need(at, 5, n.typ)
+	head, ok := n.begin(d, fields+5)
 	if !ok {
 		return s, false, nil
 	}
-	s = auxSizes{table{at + 5, int64(be.Uint32(head[1:])), 1}, int64(head[0])}
+	head = head[fields:]
+	s = auxSizes{table{n.off + int64(n.header) + fields + 5, int64(be.Uint32(head[1:])), 1}, int64(head[0])}
 	if s.one == 0 && s.count > n.off+n.size-s.off {
 		return s, false, damaged(n.typ, n.off, "%d sizes do not fit into its %d bytes", s.count, n.size)
 	}
@@ -73,26 +79,9 @@ func (s auxSizes) sum(d *demand, from, to int64) (sum int64, ok bool) {
 	return sum, ok
 }
 
-// auxWish asks for the sizes of samples' encryption information along with what
-// is needed: where it is not known yet, a saiz is likely to be the last box.
-func (t *track) auxWish(d *demand, total, lo, hi int64) {
-	if !t.entry.encrypted || t.stblNode.has("saiz") {
-		return
-	}
-	end := t.stblNode.off + t.stblNode.size
-	first := end - total - boxesGuess/8
-	d.wish(max(t.stblNode.off, first), boxesGuess/8, "boxes")
-	if total-lo < hi {
-		d.wish(max(t.stblNode.off, end-(total-lo)-boxesGuess/8), total-lo+boxesGuess/8, "saiz")
-	} else {
-		d.wish(max(t.stblNode.off, first), boxesGuess/8+hi, "saiz")
-		d.wish(max(t.stblNode.off, end-boxesGuess/8), boxesGuess/8, "boxes")
-	}
-}
-
-// auxInParts adds to s what is said of the encryption of its samples [first, to)
-// of total, which begin with the given chunk.
-func (t *track) auxInParts(d *demand, s *sampleTables, chunk, first, to, total int64) error {
+// auxInParts adds to s what is said of the encryption of its samples of total, in
+// the given chunks.
+func (t *track) auxInParts(d *demand, s *sampleTables, chunks, of sampleRange, total int64) error {
 	n, ok := t.auxNodes(d)
 	switch {
 	case !ok:
@@ -110,16 +99,16 @@ func (t *track) auxInParts(d *demand, s *sampleTables, chunk, first, to, total i
 		if sizes, ok, err = n.sizes.auxSizes(d); err != nil || !ok {
 			return err
 		}
-		a.oneSize, a.count = int(sizes.one), max(0, min(to, sizes.count)-first)
+		a.oneSize, a.count = int(sizes.one), max(0, min(of.to, sizes.count)-of.from)
 		if sizes.one == 0 {
-			a.sizes, _ = sizes.entries(d, first, min(to, sizes.count), "saiz")
+			a.sizes, _ = sizes.entries(d, of.from, min(of.to, sizes.count), "saiz")
 		}
 	}
 	var err error
 	if n.inline != nil {
-		err = t.sencInParts(d, n, a, sizes, sampleRange{first, to}, total)
+		err = t.sencInParts(d, n, a, sizes, of, total)
 	} else if n.places != nil {
-		err = n.placesInParts(d, a, sizes, chunk, s.chunkCount(), first)
+		err = n.placesInParts(d, a, sizes, chunks, of.from)
 	}
 	s.auxPlace = a
 	return err
@@ -132,7 +121,7 @@ func (t *track) sencInParts(d *demand, n auxNodes, a *auxTables, sizes auxSizes,
 	if err != nil || !ok {
 		return err
 	}
-	head, _ := d.need(box.off+int64(box.header), 8, box.typ)
+	head, _ := box.begin(d, 8)
 	a.flags = be.Uint32(head) & 0xffffff
 	at, length := table.off, int64(0)
 	switch vector := int64(t.entry.ivSize); {
@@ -150,9 +139,8 @@ func (t *track) sencInParts(d *demand, n auxNodes, a *auxTables, sizes auxSizes,
 		at, length = at+of.from*vector, (of.to-of.from)*vector
 	default:
 		var before int64
-		if length, ok = sizes.sum(d, of.from, of.to); !ok {
-			return nil
-		}
+		length, ok = sizes.sum(d, of.from, of.to)
+		summed := ok
 		if back := total-of.from < of.from && sizes.count == total && table.count == total; back {
 			before, ok = sizes.sum(d, of.from, total)
 			at = box.off + box.size - before
@@ -160,7 +148,8 @@ func (t *track) sencInParts(d *demand, n auxNodes, a *auxTables, sizes auxSizes,
 			before, ok = sizes.sum(d, 0, of.from)
 			at += before
 		}
-		if !ok {
+		if !ok || !summed {
+			box.guessInfo(d, table, of)
 			return nil
 		}
 	}
@@ -174,10 +163,23 @@ func (t *track) sencInParts(d *demand, n auxNodes, a *auxTables, sizes auxSizes,
 	return nil
 }
 
+// guessInfo wishes for where the information of some samples would be in a senc if
+// that of all were equally long, and for some more.
+func (n *node) guessInfo(d *demand, t table, of sampleRange) {
+	end := n.off + n.size
+	at := func(sample int64) int64 {
+		return t.off + int64(float64(end-t.off)*float64(sample)/float64(max(1, t.count)))
+	}
+	from, to := at(of.from), at(of.to)
+	margin := headGuess + min(from-t.off, end-to)/unevenness
+	from, to = max(t.off, from-margin), min(end, to+margin)
+	d.wish(from, to-from, n.typ)
+}
+
 // placesInParts takes the places of the information of some chunks, which begin
 // with a sample, out of a saio; or where there is one place for all, the place of
 // that sample's.
-func (n auxNodes) placesInParts(d *demand, a *auxTables, sizes auxSizes, chunk, chunks, first int64) error {
+func (n auxNodes) placesInParts(d *demand, a *auxTables, sizes auxSizes, chunks sampleRange, first int64) error {
 	version, fields, ok := n.places.auxFields(d)
 	if !ok {
 		return nil
@@ -190,7 +192,7 @@ func (n auxNodes) placesInParts(d *demand, a *auxTables, sizes auxSizes, chunk, 
 	if err != nil || !ok {
 		return err
 	}
-	from, to, before := chunk, min(table.count, chunk+chunks), int64(0)
+	from, to, before := chunks.from, min(table.count, chunks.to), int64(0)
 	if table.count == 1 {
 		from, to = 0, 1
 		if before, ok = sizes.sum(d, 0, first); !ok {
@@ -209,4 +211,40 @@ func (n auxNodes) placesInParts(d *demand, a *auxTables, sizes auxSizes, chunk, 
 		a.places = append(a.places, place+before)
 	}
 	return nil
+}
+
+// fetchAux fetches the encryption information of all cuts that lies among the
+// media or before it, by one round trip, and with it the beginning of the media:
+// where that is the index has told, so that it need not wait.
+func (f *file) fetchAux(ctx context.Context, cuts []*cut) error {
+	var requests []seek.Request
+	var total int64
+	media := int64(-1)
+	for _, cut := range cuts {
+		s := cut.track.tables
+		for _, r := range cut.ranges {
+			if chunks, err := s.chunksOf(r.from, min(r.to, r.from+1)); err == nil && len(chunks) > 0 && (media < 0 || chunks[0].offset < media) {
+				media = chunks[0].offset
+			}
+			if s.aux != nil || s.auxPlace == nil || s.auxPlace.inline != nil || len(s.auxPlace.places) == 0 {
+				continue
+			}
+			for _, at := range s.auxPlace.rangesOf(s, r.from, r.to) {
+				total += at.Length
+				requests = append(requests, seek.Request{Range: at, Purpose: seek.Index, Note: "encryption information"})
+			}
+		}
+	}
+	if len(requests) == 0 || total > maxAux { // the latter is an error when it is read
+		return nil
+	}
+	read := f.window.Read
+	if len(requests) < atOnce {
+		read = f.window.ReadAtOnce
+	}
+	if media >= 0 {
+		requests = append(requests, seek.Request{Range: seek.Range{Offset: media, Length: lookBytes}, Purpose: seek.Media})
+	}
+	_, err := read(ctx, requests...)
+	return err
 }

@@ -9,7 +9,8 @@ type chunkSlice struct {
 }
 
 // chunksInParts finds the chunks of the samples [lo, hi), from the nearer end
-// of the stsc.
+// of the stsc. While that is missing, ok is false and they are where chunks of
+// evenly many samples would be: of those it wishes for the offsets.
 func (t *track) chunksInParts(d *demand, total, lo, hi int64) (c chunkSlice, ok bool, err error) {
 	n := t.stblNode.child("stsc")
 	if n == nil {
@@ -19,25 +20,51 @@ func (t *track) chunksInParts(d *demand, total, lo, hi int64) (c chunkSlice, ok 
 	if err != nil || !ok {
 		return c, false, err
 	}
-	back := total-lo < hi
-	for k := min(stsc.count, share(stsc.count, total, hi, lo, back)); ; k = min(stsc.count, 2*k+1) {
+	offsets, placed, err := t.offsetsInParts(d)
+	if err != nil {
+		return c, false, err
+	}
+	back, wanted := false, hi
+	if total-lo < hi {
+		back, wanted = true, total-lo
+	}
+	for try, k := 0, share(stsc.count, total, hi, lo, back); ; try++ {
+		k = min(k, stsc.count)
 		at := int64(0)
 		if back {
 			at = stsc.count - k
 		}
-		more := min(stsc.count, at+k+1) // where the last entry's chunks end
-		data, got := stsc.entries(d, at, more, n.typ)
-		if c.offsets, ok, err = t.offsetsInParts(d); err != nil || !got || !ok {
+		end := min(stsc.count, at+k+1) // where the last entry's chunks end
+		data, got := stsc.entries(d, at, end, n.typ)
+		if !got || !placed {
+			if placed {
+				c = offsets.evenChunks(total, lo, hi)
+				d.guess(func() { offsets.entries(d, c.chunk, c.chunk+c.chunks, "stco") })
+			}
+			return c, false, nil
+		}
+		c.offsets = offsets
+		reached, err := c.find(stscPart{data, at, back, stsc.count, offsets.count, total}, lo, hi)
+		switch {
+		case err != nil:
 			return c, false, err
+		case reached >= wanted:
+			return c, true, nil
+		case k == stsc.count:
+			return c, false, errWhole
 		}
-		found, err := c.find(stscPart{data, at, back, stsc.count, c.offsets.count, total}, lo, hi)
-		if err == nil && !found && k == stsc.count {
-			err = errWhole
-		}
-		if err != nil || found {
-			return c, found, err
-		}
+		k = more(try, k, reached, wanted)
 	}
+}
+
+// evenChunks returns where the chunks of the samples [lo, hi) of total are likely
+// to be in a table of offsets: some more than if all had as many samples.
+func (t table) evenChunks(total, lo, hi int64) chunkSlice {
+	chunk := func(sample int64) int64 { return int64(float64(t.count) * float64(sample) / float64(max(1, total))) }
+	from, to := chunk(lo), chunk(hi)
+	margin := chunksSlack + min(from, t.count-to)/unevenness
+	from, to = max(0, from-margin), min(t.count, to+margin)
+	return chunkSlice{chunk: from, chunks: to - from, offsets: t}
 }
 
 // offsetsInParts finds the table of chunk offsets.
@@ -82,9 +109,9 @@ func (p stscPart) entry(i int) (first, next, samples int64) {
 	return first, next, samples
 }
 
-// find finds the chunks of the samples [lo, hi) in a part of an stsc. Found is
-// false where the part does not reach.
-func (c *chunkSlice) find(p stscPart, lo, hi int64) (found bool, err error) {
+// find finds the chunks of the samples [lo, hi) in a part of an stsc, if it
+// reaches so far. It returns of how many samples the part tells.
+func (c *chunkSlice) find(p stscPart, lo, hi int64) (reached int64, err error) {
 	n := len(p.data) / 12
 	starts := make([]int64, n+1) // the first sample of each entry
 	if p.back {
@@ -92,33 +119,34 @@ func (c *chunkSlice) find(p stscPart, lo, hi int64) (found bool, err error) {
 		for i := n - 1; i >= 0; i-- {
 			first, next, samples := p.entry(i)
 			if samples == 0 || next <= first {
-				return false, errWhole
+				return 0, errWhole
 			}
 			starts[i] = starts[i+1] - (next-first)*samples
 			if starts[i] < first { // a chunk before it has a sample at least
-				return false, errWhole
+				return 0, errWhole
 			}
 			if first == 0 && starts[i] != 0 {
-				return false, errWhole
+				return 0, errWhole
 			}
 		}
 		if starts[0] > lo {
-			return false, nil
+			return p.samples - starts[0], nil
 		}
+		reached = p.samples - starts[0]
 	} else {
 		for i := range n {
 			first, next, samples := p.entry(i)
 			if i == 0 && first != 0 || samples == 0 || next != 0 && next <= first {
-				return false, errWhole
+				return 0, errWhole
 			}
 			starts[i+1] = starts[i] + max(0, next-first)*samples
 		}
-		if starts[n] < hi {
-			return false, nil
+		if reached = starts[n]; reached < hi {
+			return reached, nil
 		}
 	}
 	c.cut(p, starts, lo, hi)
-	return true, nil
+	return reached, nil
 }
 
 // cut takes the chunks of the samples [lo, hi) out of a part of an stsc whose

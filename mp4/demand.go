@@ -3,6 +3,7 @@ package mp4
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -16,8 +17,10 @@ type demand struct {
 	wished  []seek.Request // that will be needed if a guess is right
 }
 
-// maxAttempts bounds the rounds of one demand.
-const maxAttempts = 24
+const (
+	maxAttempts = 24 // rounds of one demand at most
+	atOnce      = 64 // ranges at most that are asked for without waiting for one another
+)
 
 // satisfy runs an attempt until nothing that it needs is missing. The attempt
 // returns an error only for what it has seen.
@@ -27,11 +30,30 @@ func (d *demand) satisfy(ctx context.Context, attempt func() error) error {
 		if err := attempt(); err != nil || len(d.missing) == 0 {
 			return err
 		}
-		if _, err := d.window.Read(ctx, append(d.missing, d.wished...)...); err != nil {
+		if err := d.fetch(ctx); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("reading an index in parts: %w after %d rounds", seek.ErrLimit, maxAttempts)
+}
+
+// fetch reads all that is missing or wished for, by one round trip if it is not in
+// too many places.
+func (d *demand) fetch(ctx context.Context) error {
+	var requests []seek.Request
+	seen := map[seek.Range]bool{}
+	for _, r := range slices.Concat(d.missing, d.wished) {
+		if !seen[r.Range] {
+			seen[r.Range] = true
+			requests = append(requests, r)
+		}
+	}
+	read := d.window.Read
+	if len(requests) <= atOnce {
+		read = d.window.ReadAtOnce
+	}
+	_, err := read(ctx, requests...)
+	return err
 }
 
 // need returns n bytes at an offset; ok is false where they are missing.
@@ -41,6 +63,23 @@ func (d *demand) need(off, n int64, note string) (data []byte, ok bool) {
 		d.missing = append(d.missing, seek.Request{Range: r, Purpose: seek.Index, Note: note})
 	}
 	return data, ok
+}
+
+// maxGuess is the most that is read for one guess, in bytes: a wrong one must not
+// cost more than it could have saved.
+const maxGuess = 3 << 20
+
+// guess lets code read on by what is only supposed: what it needs is wished for.
+// What it returns, and its errors, mean nothing.
+func (d *demand) guess(read func()) {
+	needed := len(d.missing)
+	read()
+	for _, r := range d.missing[needed:] {
+		if r.Length > 0 && r.Length <= maxGuess {
+			d.wished = append(d.wished, r)
+		}
+	}
+	d.missing = d.missing[:needed]
 }
 
 // wish asks for bytes that are likely to be needed, if anything is fetched.

@@ -15,7 +15,7 @@ func (t *track) groupsInParts(d *demand, s *sampleTables, first, to, total int64
 		if n.typ != "sbgp" || !n.large {
 			continue
 		}
-		head, ok := d.need(n.off+int64(n.header), 12, n.typ)
+		head, ok := n.begin(d, 12)
 		if !ok {
 			continue
 		}
@@ -62,7 +62,7 @@ func (t *track) partsInParts(d *demand, s *sampleTables, first, to, total int64)
 		if !ok {
 			continue
 		}
-		head, _ := d.need(n.off+int64(n.header), 8, n.typ)
+		head, _ := n.begin(d, 8)
 		p := &sampleParts{version: head[0], flags: be.Uint32(head) & 0xffffff}
 		length := n.off + n.size - table.off
 		if table.count == total && length%total == 0 && length/total >= partsFields {

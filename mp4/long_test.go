@@ -1,6 +1,7 @@
 package mp4_test
 
 import (
+	"io"
 	"runtime"
 	"slices"
 	"testing"
@@ -34,6 +35,8 @@ type longFilm struct {
 	grouped  bool // sbgp of open groups, and of layers nearly without runs
 	parts    int  // a subs for each picture with so many parts; -1: of different numbers
 	locked   lock // encrypted
+	rolls    bool // a short sbgp behind all other tables
+	twice    bool // two tracks of sound
 }
 
 // lock is where a film's encryption information is.
@@ -164,6 +167,9 @@ func (f longFilm) moov(video, sound *longTrack) []byte {
 		copy(entry[4:], "sowt")
 	}
 	s := f.trak(2, "soun", 48000, duration, sound, entry)
+	if f.twice {
+		s = append(s, f.trak(3, "soun", 48000, duration, sound, entry)...)
+	}
 	return mkbox("moov", mvhd, v, s, mkbox("udta", mkbox("name", []byte("A long film"))))
 }
 
@@ -214,6 +220,10 @@ func (f longFilm) trak(id uint32, handler string, timescale, duration uint32, t 
 		mkbox("stco", u32(0, uint32(len(t.chunks)/4)), t.chunks))
 	if handler == "vide" {
 		tables = append(tables, f.groups(t.samples), f.subs(t.samples))
+	}
+	if f.rolls {
+		tables = append(tables, mkbox("sgpd", u32(1<<24), []byte("roll"), u32(2, 1), []byte{0xff, 0xff}),
+			mkbox("sbgp", u32(0), []byte("roll"), u32(1, uint32(t.samples), 1)))
 	}
 	more, senc := f.lock(t)
 	edits := mkbox("edts", mkbox("elst", u32(0, 1, shown, 1000, 0x10000)))
@@ -336,33 +346,41 @@ func (f longFilm) front(moov []byte, start, end int64) (*seektest.Source, int64)
 	return seektest.Virtual(end, seektest.Sparse(seektest.Fill(seektest.Pattern), seektest.Piece{Data: head})), int64(len(moov))
 }
 
+// longFilms are films with long tables, in all their forms.
+var longFilms = map[string]longFilm{
+	"plain":     {seconds: 200},
+	"dense":     {seconds: 150, dense: true},
+	"depends":   {seconds: 150, depends: true},
+	"all sync":  {seconds: 150, allSync: true},
+	"pcm":       {seconds: 150, pcm: true},
+	"listed":    {seconds: 150, listed: true},
+	"rolls":     {seconds: 100, listed: true, rolls: true},
+	"16 bits":   {seconds: 100, listed: true, compact: true},
+	"two":       {seconds: 100, twice: true},
+	"two pcm":   {seconds: 100, twice: true, pcm: true},
+	"zero":      {seconds: 100, listed: true, zero: true},
+	"uneven":    {seconds: 150, listed: true, uneven: true},
+	"varied":    {seconds: 200, varied: true},
+	"unsure":    {seconds: 300, varied: true, unsure: true},
+	"tiny":      {seconds: 281, tiny: true},
+	"compact":   {seconds: 150, compact: true, dense: true},
+	"all dense": {seconds: 150, compact: true, dense: true, depends: true},
+	"groups":    {seconds: 401, grouped: true},
+	"parts":     {seconds: 60, parts: 1},
+	"any parts": {seconds: 60, parts: -1},
+	"senc":      {seconds: 200, locked: lockedInSenc},
+	"trak senc": {seconds: 200, locked: lockedInTrak},
+	"vectors":   {seconds: 60, locked: lockedInSencOne},
+	"in media":  {seconds: 200, locked: lockedInMedia},
+	"in one":    {seconds: 200, locked: lockedInOne},
+}
+
 // TestPartsLong compares plans, whole and in parts, where the tables are long
 // enough to be sliced, in all their forms.
 func TestPartsLong(t *testing.T) {
-	for name, f := range map[string]longFilm{
-		"plain":     {seconds: full(200, 100)},
-		"moov last": {seconds: full(200, 100), moovLast: true},
-		"dense":     {seconds: full(150, 60), dense: true},
-		"depends":   {seconds: full(150, 60), depends: true},
-		"all sync":  {seconds: full(150, 60), allSync: true},
-		"pcm":       {seconds: full(150, 60), pcm: true},
-		"listed":    {seconds: 150, listed: true},
-		"zero":      {seconds: 100, listed: true, zero: true},
-		"uneven":    {seconds: 150, listed: true, uneven: true},
-		"varied":    {seconds: 200, varied: true},
-		"unsure":    {seconds: 300, varied: true, unsure: true},
-		"tiny":      {seconds: 281, tiny: true},
-		"compact":   {seconds: 150, compact: true, dense: true},
-		"groups":    {seconds: full(401, 251), grouped: true},
-		"parts":     {seconds: 60, parts: 1},
-		"any parts": {seconds: 60, parts: -1},
-		"senc":      {seconds: 200, locked: lockedInSenc},
-		"trak senc": {seconds: 200, locked: lockedInTrak},
-		"vectors":   {seconds: 60, locked: lockedInSencOne},
-		"in media":  {seconds: 200, locked: lockedInMedia},
-		"in one":    {seconds: 200, locked: lockedInOne},
-	} {
+	for name, f := range longFilms {
 		t.Run(name, func(t *testing.T) {
+			f.moovLast = name == "senc"
 			source, _ := f.build()
 			data := make([]byte, source.Info.Size)
 			if _, err := source.Content.ReadAt(data, 0); err != nil {
@@ -376,68 +394,117 @@ func TestPartsLong(t *testing.T) {
 	}
 }
 
+// TestPartsTrips counts the round trips to the first media byte in films of a
+// quarter of an hour whose tables are all read in slices: early in the film, in its
+// middle and late, with the moov in front and at the end.
+func TestPartsTrips(t *testing.T) {
+	for name, f := range longFilms {
+		for _, f.moovLast = range []bool{false, true}[:full(2, 1)] {
+			if f.seconds = 900; f.moovLast {
+				name += ", moov last"
+			}
+			seektest.Counted(t, name, func(t *testing.T) {
+				source, _ := f.build()
+				source.Latency = 30 * time.Millisecond
+				for _, at := range []float64{86.5, 816, 10, 450}[:full(4, 2)] {
+					got := f.cost(t, source, formats.Limits{Whole: 1}, at)
+					t.Logf("at %g s: %d bytes in %d requests, %d round trips", at, got.Bytes, got.Requests, got.FirstMediaTrips)
+					if got.FirstMediaTrips > f.trips() {
+						t.Errorf("at %g s: %d round trips to the first media byte, want at most %d", at, got.FirstMediaTrips, f.trips())
+					}
+				}
+			})
+		}
+	}
+}
+
+// trips is how many round trips it may take until the first media byte.
+func (f longFilm) trips() int {
+	misled := 0
+	if f.uneven || f.parts < 0 {
+		misled = budget.TripsMisled
+	}
+	if f.moovLast {
+		return budget.TripsMP4Tail + misled
+	}
+	return budget.TripsMP4Big + misled
+}
+
+// cost returns what it costs to open the film and to read ten seconds of it.
+func (f longFilm) cost(t *testing.T, source *seektest.Source, limits formats.Limits, at float64) seek.Transfer {
+	t.Helper()
+	o, err := openLimited(t, source, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := o.Plan(t.Context(), between(at, at+10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+	defer r.Close()
+	first := plan.MediaOffset() + 1
+	if _, err := io.CopyN(discard{}, r, first); err != nil {
+		t.Fatal(err)
+	}
+	o.Totals.FirstMediaByte()
+	if n, err := r.WriteTo(discard{}); err != nil || first+n != plan.Size {
+		t.Fatalf("%d of %d bytes, %v", first+n, plan.Size, err)
+	}
+	return o.Totals.Transfer()
+}
+
 // TestTenHours reads ten seconds late in a film of ten hours whose moov is of
 // tens of megabytes, with long tables of every kind.
 func TestTenHours(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		film  longFilm
-		trips int
 		bytes int64
 	}{
-		{"moov in front", longFilm{}, budget.TripsMP4Big, budget.TenHours},
-		{"moov at the end", longFilm{moovLast: true}, budget.TripsMP4Tail, budget.TenHours},
-		{"each picture listed as a sync sample", longFilm{listed: true}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
-		{"offsets and dependencies of each picture, compact sizes", longFilm{dense: true, depends: true, compact: true}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
-		{"groups of samples", longFilm{grouped: true}, budget.TripsMP4Big + budget.TripsGroups, budget.TenHoursGroups},
-		{"parts of samples", longFilm{parts: 2}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
-		{"encrypted, in a senc", longFilm{locked: lockedInSenc}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
-		{"encrypted, in a senc of the trak", longFilm{locked: lockedInTrak}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
-		{"encrypted, vectors alone", longFilm{locked: lockedInSencOne}, budget.TripsMP4Big + budget.TripsListed, budget.TenHours},
-		{"encrypted, information between the media", longFilm{locked: lockedInMedia}, budget.TripsMP4Big + budget.TripsApart, budget.TenHours},
-		{"encrypted, information before the media", longFilm{locked: lockedInOne}, budget.TripsMP4Big + budget.TripsApart, budget.TenHoursSums},
-		{"each picture of another duration", longFilm{varied: true}, budget.TripsMP4Big + budget.TripsVaried, budget.TenHoursVaried},
+		{"plain", longFilm{}, budget.TenHours},
+		{"each picture listed as a sync sample", longFilm{listed: true}, budget.TenHours},
+		{"offsets and dependencies of each picture, compact sizes", longFilm{dense: true, depends: true, compact: true}, budget.TenHours},
+		{"groups of samples", longFilm{grouped: true}, budget.TenHoursGroups},
+		{"parts of samples", longFilm{parts: 2}, budget.TenHours},
+		{"encrypted, in a senc", longFilm{locked: lockedInSenc}, budget.TenHours},
+		{"encrypted, in a senc of the trak", longFilm{locked: lockedInTrak}, budget.TenHours},
+		{"encrypted, vectors alone", longFilm{locked: lockedInSencOne}, budget.TenHours},
+		{"encrypted, information between the media", longFilm{locked: lockedInMedia}, budget.TenHours},
+		{"encrypted, information before the media", longFilm{locked: lockedInOne}, budget.TenHoursSums},
+		{"each picture of another duration", longFilm{varied: true}, budget.TenHoursVaried},
 	} {
-		seektest.Counted(t, tt.name, func(t *testing.T) {
-			if !tools.Full() && tt.film.tables() {
-				t.Skip("TestPartsLong has these tables; a full run has them in ten hours")
+		for _, tt.film.moovLast = range []bool{false, true} {
+			if tt.film.moovLast {
+				tt.name += ", moov at the end"
 			}
-			tt.film.seconds = 36000
-			source, moov := tt.film.build()
-			if moov < 40<<20 {
-				t.Fatalf("the moov is only %d bytes long", moov)
-			}
-			source.Latency = 30 * time.Millisecond
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			o, err := openLimited(t, source, formats.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan, err := o.Plan(t.Context(), between(32500, 32510))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := seek.NewReader(t.Context(), plan.Parts, o, 0)
-			defer r.Close()
-			n, err := r.WriteTo(discard{})
-			if err != nil || n != plan.Size {
-				t.Fatalf("%d of %d bytes, %v", n, plan.Size, err)
-			}
-			runtime.ReadMemStats(&after)
-			got := o.Totals.Transfer()
-			memory := int64(after.TotalAlloc - before.TotalAlloc)
-			t.Logf("moov %d bytes; %d bytes in %d requests, %d round trips to the first media byte; clip %d bytes; %d bytes of memory in all", moov, got.Bytes, got.Requests, got.FirstMediaTrips, plan.Size, memory)
-			if got.Bytes > tt.bytes {
-				t.Errorf("%d bytes in all, want at most %d", got.Bytes, tt.bytes)
-			}
-			if got.FirstMediaTrips > tt.trips {
-				t.Errorf("%d round trips to the first media byte, want at most %d: %v", got.FirstMediaTrips, tt.trips, o.Source.Ranges())
-			}
-			if memory > budget.TenHoursMemory {
-				t.Errorf("%d bytes of memory were set aside, want at most %d", memory, budget.TenHoursMemory)
-			}
-		})
+			seektest.Counted(t, tt.name, func(t *testing.T) {
+				if !tools.Full() && tt.film.tables() {
+					t.Skip("TestPartsLong and TestPartsTrips have these tables; a full run has them in ten hours")
+				}
+				tt.film.seconds = 36000
+				source, moov := tt.film.build()
+				if moov < 40<<20 {
+					t.Fatalf("the moov is only %d bytes long", moov)
+				}
+				source.Latency = 30 * time.Millisecond
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				got := tt.film.cost(t, source, formats.Limits{}, 32500)
+				runtime.ReadMemStats(&after)
+				memory := int64(after.TotalAlloc - before.TotalAlloc)
+				t.Logf("moov %d bytes; %d bytes in %d requests, %d round trips to the first media byte; %d bytes of memory in all", moov, got.Bytes, got.Requests, got.FirstMediaTrips, memory)
+				if got.Bytes > tt.bytes {
+					t.Errorf("%d bytes in all, want at most %d", got.Bytes, tt.bytes)
+				}
+				if got.FirstMediaTrips > tt.film.trips() {
+					t.Errorf("%d round trips to the first media byte, want at most %d: %v", got.FirstMediaTrips, tt.film.trips(), source.Ranges())
+				}
+				if memory > budget.TenHoursMemory {
+					t.Errorf("%d bytes of memory were set aside, want at most %d", memory, budget.TenHoursMemory)
+				}
+			})
+		}
 	}
 }
 

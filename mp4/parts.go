@@ -12,15 +12,18 @@ import (
 
 // When and how a moov is read in parts.
 const (
-	smallMoov  = 1 << 20  // bytes up to which a moov is always read whole
-	largeMoov  = 8 << 20  // bytes from which it is always read in parts
-	bigTable   = 8 << 10  // bytes from which a table is read in slices
-	bigTimes   = 64 << 10 // bytes from which an stts is: that costs a round trip
-	boxesGuess = 32 << 10 // bytes read where boxes begin
-	moovTail   = 16 << 10 // bytes read of a moov's end, where user data stands
-	maxLeaf    = 32 << 20 // bytes of any other box in it
-	maxParts   = 100_000  // boxes in it
-	wholeTrips = 4        // round trips that reading in parts may cost more
+	smallMoov   = 1 << 20   // bytes up to which a moov is always read whole
+	largeMoov   = 8 << 20   // bytes from which it is always read in parts
+	bigTable    = 8 << 10   // bytes from which a table is read in slices
+	bigTimes    = 64 << 10  // bytes from which an stts is: that costs a round trip
+	boxesGuess  = 32 << 10  // bytes read where boxes begin
+	tableGuess  = 48 << 10  // the same where a list of sync samples is likely to be among them
+	groupsGuess = 192 << 10 // the same where groups are, of which the first may have few
+	headGuess   = 4 << 10   // the same behind which large tables are likely to follow
+	moovTail    = 16 << 10  // bytes read of a moov's end, where user data stands
+	maxLeaf     = 32 << 20  // bytes of any other box in it
+	maxParts    = 100_000   // boxes in it
+	wholeTrips  = 4         // round trips that reading in parts may cost more
 )
 
 // errWhole: the tables contradict one another, or are not as they were guessed
@@ -43,10 +46,11 @@ type node struct {
 	size     int64
 	raw      []byte // of a box that was read whole
 	children []*node
-	large    bool  // a table that was not read
-	next     int64 // of an stbl: where the next child is that is not known
-	done     bool  // all children are known
-	lasts    int64 // of a large stts: how long the media lasts, in the track's timescale
+	large    bool   // a table that was not read
+	next     int64  // of an stbl: where the next child is that is not known
+	supposed []byte // of a box that is only supposed to be there: how its payload begins
+	done     bool   // all children are known
+	lasts    int64  // of a large stts: how long the media lasts, in the track's timescale
 }
 
 // tables are the boxes whose length grows with the number of samples, and that
@@ -130,7 +134,7 @@ func (p *partial) descend(d *demand, n *node, path string, all bool, boxes *int)
 			return damaged(path, at, "more than %d boxes", maxParts)
 		}
 		later := !all && n.typ == "stbl" && n.has("stsd") && n.has("stts") && (n.has("ctts") || n.has("stsc") || n.has("stsz"))
-		head, ok := p.boxHead(d, at, end, later)
+		head, ok := p.boxHead(d, n, at, end, later)
 		if !ok {
 			p.guessBehind(d, n, at, end)
 			return nil
@@ -164,48 +168,50 @@ func (p *partial) descend(d *demand, n *node, path string, all bool, boxes *int)
 	return nil
 }
 
-// boxHead returns the header of the box at an offset of a parent that ends at
+// boxHead returns the header of the box at an offset of a parent n that ends at
 // end.
-func (p *partial) boxHead(d *demand, at, end int64, later bool) ([]byte, bool) {
+func (p *partial) boxHead(d *demand, n *node, at, end int64, later bool) ([]byte, bool) {
 	if head, ok := d.window.Held(seek.Range{Offset: at, Length: min(headerBytes, end-at)}); ok {
 		return head, true
 	}
-	if later {
-		d.wish(at, min(boxesGuess, end-at), "boxes")
+	length := int64(boxesGuess)
+	switch left := end - at; {
+	case n.typ != "stbl":
+	case !n.has("stsc") && !n.has("stss"):
+		length = tableGuess
+	case left > boxesGuess:
+		length = headGuess
+	}
+	if length = min(length, end-at); later {
+		d.wish(at, length, "boxes")
 	} else {
-		d.need(at, min(boxesGuess, end-at), "boxes")
+		d.need(at, length, "boxes")
 	}
 	return nil, false
 }
 
-// guessBehind wishes for what is likely to stand behind the box at an offset that
-// is not known yet: behind tables with an entry for each sample, whose number the
-// stts tells.
+// guessBehind wishes for the headers of what is likely to stand behind the box at
+// an offset that is not known yet: behind tables with an entry for each sample,
+// whose number the stts tells. Before what follows an entry for each sample it
+// wishes for the last ones too, which tell when the media ends.
 func (p *partial) guessBehind(d *demand, stbl *node, at, end int64) {
-	if stbl.typ != "stbl" || stbl.has("stsz") || stbl.has("stz2") {
+	if stbl.typ != "stbl" {
 		return
 	}
 	stbl.next = at
-	stts := stbl.child("stts")
-	if stts == nil {
+	samples, ok := stbl.samples(d)
+	if !ok || stbl.has("stsz") || stbl.has("stz2") {
 		return
-	}
-	samples := (stts.size - 16) / 8
-	if stts.raw != nil {
-		t, err := readRuns(stts.box(""), false)
-		if err != nil {
-			return
-		}
-		samples = t.count
 	}
 	guesses := []int64{20 + 4*samples, 20 + 2*samples} // an stsz, an stz2
 	if !stbl.has("stsc") && !stbl.has("ctts") {
 		depends, offsets := 12+samples, 16+8*samples
 		guesses = append(guesses, offsets, depends, depends+offsets)
 	}
+	const before = 8 * maxReorder
 	for _, n := range guesses {
 		if next := at + n; next < end {
-			d.wish(next, min(boxesGuess/8, end-next), "boxes")
+			d.wish(max(at, next-before), min(before+headGuess, end-next), "boxes")
 		}
 	}
 }
@@ -301,29 +307,30 @@ func (n *node) find(path ...string) *node {
 	return n
 }
 
-// endInParts finds when the track's media ends: by its durations, and the
-// composition offsets of its last samples.
+// endInParts finds when the track's media ends: by the durations and the
+// composition offsets of its last samples, which are found from the end.
 func (t *track) endInParts(d *demand) error {
-	ctts := t.stblNode.child("ctts")
-	total := t.tables.stts.count
+	s := &sampleTables{stts: t.tables.stts, count: t.tables.stts.count}
 	if stts := t.stblNode.child("stts"); stts != nil && stts.large {
-		sizes, _, err := t.sizesInParts(d)
-		if err != nil {
-			return err
-		}
-		total = sizes.table.count
-	}
-	from := max(0, total-maxReorder)
-	s, _, err := t.times(d, maxTicks, maxTicks, sampleRange{from, total})
-	if err != nil || s == nil {
-		return err
-	}
-	if ctts != nil {
-		runs, ok, err := t.partRuns(d, ctts, s.count, from, s.count)
+		last, ok, err := stts.lastRuns(d, maxReorder)
 		if err != nil || !ok {
 			return err
 		}
-		s.ctts, _ = newRunTable(encodeRuns(append([]run{{from, 0}}, runs...)), true)
+		if s.stts, _ = newRunTable(encodeRuns(last), false); s.stts.sum > stts.lasts {
+			return errWhole
+		}
+		s.count, s.start = s.stts.count, stts.lasts-s.stts.sum
+	}
+	if ctts := t.stblNode.child("ctts"); ctts != nil {
+		last, ok, err := ctts.lastRuns(d, maxReorder)
+		if err != nil || !ok {
+			return err
+		}
+		var described int64
+		for _, r := range last {
+			described += r.count
+		}
+		s.ctts, _ = newRunTable(encodeRuns(append([]run{{max(0, s.count-described), 0}}, last...)), true)
 	}
 	t.end = (&track{tables: s}).mediaEnd()
 	return nil
@@ -361,6 +368,9 @@ func (p *partial) view(ctx context.Context, want fragment.Interval, chosen []*tr
 			}
 			if tables[t], err = t.slice(d, from, to); err != nil {
 				return err
+			}
+			if tables[t] == nil {
+				t.guessTables(d, from, to)
 			}
 		}
 		if len(d.missing) == 0 {

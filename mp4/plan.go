@@ -46,6 +46,9 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 	if len(s.Tracks) == 0 {
 		c.warnOfTracksOff(f.movie)
 	}
+	if err := f.fetchAux(ctx, c.cuts); err != nil {
+		return nil, err
+	}
 	if err := loadAux(ctx, c.cuts, f.readAux); err != nil {
 		return nil, err
 	}

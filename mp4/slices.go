@@ -6,6 +6,9 @@ import "slices"
 const (
 	sliceMargin = 2 * maxReorder // samples on either side
 	runsSlack   = 512            // entries more than the average says
+	runsShare   = 1.01           // times as many as it says
+	chunksSlack = 1024           // chunks on either side of where the average says
+	unevenness  = 64             // what is counted from an end by the average may be off by the 64th part
 )
 
 // table is a table in the file: entries of a fixed length.
@@ -18,7 +21,7 @@ type table struct {
 // tableOf returns where the entries of a table are whose count stands at the
 // end of a header of so many bytes. Ok is false while the header is missing.
 func (n *node) tableOf(d *demand, fields, stride int64) (t table, ok bool, err error) {
-	head, ok := d.need(n.off+int64(n.header), fields, n.typ)
+	head, ok := n.begin(d, fields)
 	if !ok {
 		return table{}, false, nil
 	}
@@ -27,6 +30,38 @@ func (n *node) tableOf(d *demand, fields, stride int64) (t table, ok bool, err e
 		return t, false, damaged(n.typ, n.off, "%d entries of %d bytes do not fit into its %d bytes", t.count, stride, n.size)
 	}
 	return t, true, nil
+}
+
+// begin returns the first bytes of a box behind its header: what is supposed of
+// one that may be there, whose bytes are then wished for.
+func (n *node) begin(d *demand, length int64) ([]byte, bool) {
+	if n.supposed == nil {
+		return d.need(n.off+int64(n.header), length, n.typ)
+	}
+	d.wish(n.off, min(headGuess, n.size), "boxes")
+	return n.supposed[:min(length, int64(len(n.supposed)))], length <= int64(len(n.supposed))
+}
+
+// lastRuns returns what a run-length table says of its last samples: of so many
+// of them, or all where there are fewer.
+func (n *node) lastRuns(d *demand, samples int64) (runs []run, ok bool, err error) {
+	table, ok, err := n.tableOf(d, 8, 8)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	for k := min(table.count, samples); ; k = min(table.count, 2*k) {
+		data, ok := table.entries(d, table.count-k, table.count, n.typ)
+		if !ok {
+			return nil, false, nil
+		}
+		if k == table.count || sumRuns(data) >= samples {
+			whole, bad := newRunTable(data, n.typ == "ctts")
+			if bad >= 0 {
+				return nil, false, errWhole
+			}
+			return sliceRuns(whole, n.typ == "ctts", max(0, whole.count-samples), whole.count), true, nil
+		}
+	}
 }
 
 // entries returns the entries [from, to) of a table.
@@ -63,7 +98,12 @@ func (t table) runs(d *demand, note string, total, from, to int64, front bool) (
 	back := !front && total-from < to // fewer samples from the end on
 	var first int64                   // sample of the first entry that was read
 	var data []byte
-	for k := min(t.count, share(t.count, total, to, from, back)); ; k = min(t.count, 2*k+1) {
+	wanted := to
+	if back {
+		wanted = total - from
+	}
+	for try, k := 0, share(t.count, total, to, from, back); ; try++ {
+		k = min(k, t.count)
 		at := int64(0)
 		if back {
 			at = t.count - k
@@ -77,7 +117,8 @@ func (t table) runs(d *demand, note string, total, from, to int64, front bool) (
 			if sum != total && back || sum > total {
 				return nil, false, errWhole
 			}
-		case back && sum < total-from || !back && sum < to:
+		case sum < wanted:
+			k = more(try, k, sum, wanted)
 			continue
 		case back && total-sum < at: // an entry has a sample at least
 			return nil, false, errWhole
@@ -114,7 +155,16 @@ func share(entries, total, to, from int64, back bool) int64 {
 	if total == 0 {
 		return entries
 	}
-	return int64(float64(entries)*float64(part)/float64(total)*1.06) + runsSlack
+	return int64(float64(entries)*float64(part)/float64(total)*runsShare) + runsSlack
+}
+
+// more returns how many entries to read where k of them, at the given try, tell
+// of so many samples only: at first what those say, then ever more.
+func more(try int, k, samples, wanted int64) int64 {
+	if try > 0 || samples == 0 {
+		return 2*k + 1
+	}
+	return k + k/64 + 1 + max(0, int64(float64(k)*(float64(wanted)/float64(samples)-1)*runsShare))
 }
 
 func sumRuns(data []byte) int64 {
@@ -137,7 +187,9 @@ func (t *track) slice(d *demand, from, to int64) (*sampleTables, error) {
 		total := whole.count
 		lo := max(0, whole.atDecode(from)-margin)
 		hi := min(total, whole.atDecode(to)+1+margin)
-		lo = t.syncInParts(d, lo, total)
+		if lo, err = t.syncInParts(d, lo, total); err != nil {
+			return nil, err
+		}
 		if lo < known.from || hi > known.to {
 			known = sampleRange{min(max(0, lo-sliceMargin), known.from), max(hi, known.to)} // a chunk may begin before
 			continue
@@ -203,24 +255,24 @@ func (t *track) syncEntries(d *demand, n *node, total, from, to int64) (data []b
 
 // syncInParts returns the last sync sample at or before one of total. While what
 // the table says of it is missing it guesses by their average distance.
-func (t *track) syncInParts(d *demand, sample, total int64) int64 {
+func (t *track) syncInParts(d *demand, sample, total int64) (int64, error) {
 	n := t.stblNode.child("stss")
 	if n == nil || n.raw != nil {
 		s := &sampleTables{sync: t.tables.sync, all: n == nil}
-		return max(0, s.syncBefore(sample))
+		return max(0, s.syncBefore(sample)), nil
 	}
 	data, ok, err := t.syncEntries(d, n, total, sample, sample)
 	if err != nil {
-		return sample // it shows again when the entries are taken
+		return 0, err
 	}
 	if !ok {
 		if entries := (n.size - int64(n.header) - 8) / 4; entries > 0 {
 			sample -= 2 * total / entries
 		}
-		return max(0, sample)
+		return max(0, sample), nil
 	}
 	s := &sampleTables{sync: data}
-	return max(0, s.syncBefore(sample))
+	return max(0, s.syncBefore(sample)), nil
 }
 
 // sliceOf returns the sample tables of the samples [lo, hi), and of those
@@ -228,17 +280,10 @@ func (t *track) syncInParts(d *demand, sample, total int64) int64 {
 // is asked for at once as far as it is known; nil is returned then.
 func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sampleTables, first int64, err error) {
 	total := whole.count
-	if n := t.stblNode.child("ctts"); n != nil { // the longest to fetch
-		if _, _, err := t.partRuns(d, n, total, max(0, lo-sliceMargin), hi); err != nil {
-			return nil, 0, err
-		}
-	}
 	sizes, sized, err := t.sizesInParts(d)
 	if err != nil {
 		return nil, 0, err
 	}
-	sizes.entriesWish(d, lo, hi)
-	t.auxWish(d, total, lo, hi)
 	places, placed, err := t.chunksInParts(d, total, lo, hi)
 	switch {
 	case err != nil:
@@ -246,6 +291,7 @@ func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sample
 	case sized && sizes.table.count != total:
 		return nil, 0, errWhole
 	case !sized || !placed:
+		t.wishSlices(d, total, lo, hi)
 		return nil, 0, nil
 	}
 	first = places.sample // of the first chunk
@@ -257,7 +303,8 @@ func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sample
 	if err := t.sliceMore(d, s, first, hi, total); err != nil {
 		return nil, 0, err
 	}
-	if err := t.auxInParts(d, s, places.chunk, first, hi, total); err != nil || len(d.missing) > 0 {
+	chunks := sampleRange{places.chunk, places.chunk + places.chunks}
+	if err := t.auxInParts(d, s, chunks, sampleRange{first, hi}, total); err != nil || len(d.missing) > 0 {
 		return nil, 0, err
 	}
 	if err := s.markChunks(); err != nil {
@@ -267,6 +314,23 @@ func (t *track) sliceOf(d *demand, whole *sampleTables, lo, hi int64) (s *sample
 		return nil, 0, errWhole
 	}
 	return s, first, nil
+}
+
+// wishSlices wishes for what the tables say of the samples [lo, hi) of total, and
+// of some before them, since a chunk may begin there, while it is not known which
+// chunks hold them.
+func (t *track) wishSlices(d *demand, total, lo, hi int64) {
+	lo = max(0, lo-sliceMargin)
+	d.guess(func() {
+		if sizes, sized, err := t.sizesInParts(d); sized && err == nil {
+			sizes.entriesOf(d, lo, hi)
+		}
+	})
+	d.guess(func() {
+		places, _, _ := t.chunksInParts(d, total, lo, hi)
+		_ = t.auxInParts(d, &sampleTables{}, sampleRange{places.chunk, places.chunk + places.chunks}, sampleRange{lo, hi}, total)
+	})
+	d.guess(func() { _ = t.sliceMore(d, &sampleTables{}, lo, hi, total) })
 }
 
 // sliceMore adds to s what not every track has of its samples [first, to) of
@@ -357,15 +421,11 @@ func (t *track) sizesInParts(d *demand) (sizeTable, bool, error) {
 		n = t.stblNode.child("stz2")
 	}
 	if n == nil {
-		guess := sizeTable{bits: 32}
-		if t.stblNode.has("stsc") { // it is likely to be next
-			guess.table = table{off: t.stblNode.next + 20, stride: 4}
-		}
-		return guess, false, t.stblNode.lacks()
+		return sizeTable{}, false, t.stblNode.lacks()
 	}
-	head, ok := d.need(n.off+int64(n.header), 12, n.typ)
+	head, ok := n.begin(d, 12)
 	if !ok {
-		return sizeTable{bits: 32}, false, nil
+		return sizeTable{}, false, nil
 	}
 	s := sizeTable{table: table{n.off + int64(n.header) + 12, int64(be.Uint32(head[8:])), 4}, bits: 32, one: int64(be.Uint32(head[4:]))}
 	if n.typ == "stz2" {
@@ -402,12 +462,4 @@ func (s sizeTable) entriesOf(d *demand, lo, hi int64) []byte {
 		}
 	}
 	return out
-}
-
-// entriesWish asks for the sizes of samples along with what is needed.
-func (s sizeTable) entriesWish(d *demand, lo, hi int64) {
-	if s.one == 0 && s.table.off > 0 && s.bits >= 8 {
-		lo = max(0, lo-sliceMargin)
-		d.wish(s.off+s.stride*lo, s.stride*(hi-lo), "stsz")
-	}
 }

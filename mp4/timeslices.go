@@ -22,8 +22,17 @@ func (t *track) times(d *demand, from, to int64, known sampleRange) (s *sampleTa
 		return nil, 0, err
 	}
 	from, to = min(from, n.lasts), min(to, n.lasts)
-	back := n.lasts-from < to
-	for k := min(table.count, share(table.count, n.lasts, to, from, back)); ; k = min(table.count, 2*k+1) {
+	back, wanted := false, to
+	if n.lasts-from < to {
+		back, wanted = true, n.lasts-from
+	}
+	k := share(table.count, n.lasts, to, from, back)
+	if samples, ok := t.stblNode.samples(d); ok { // from a sync sample on
+		even := t.evenSamples(d, samples, from, to)
+		k = max(k, share(table.count, samples, even.to, even.from, back))
+	}
+	for try := 0; ; try++ {
+		k = min(k, table.count)
 		at := int64(0)
 		if back {
 			at = table.count - k
@@ -33,19 +42,41 @@ func (t *track) times(d *demand, from, to int64, known sampleRange) (s *sampleTa
 		case !sized:
 			return nil, 0, nil
 		case !ok:
-			t.guessSlices(d, total, from, to)
+			even := t.evenSamples(d, total, from, to)
+			t.wishSlices(d, total, even.from, even.to)
 			return nil, 0, nil
 		}
 		s, first, err := timesOf(data, at, back, total, n.lasts)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, 0, err
+		}
+		told, lacking := s.end(), known.to-s.stts.count // samples
+		if back {
+			told, lacking = n.lasts-s.start, first-known.from
+		}
+		switch {
 		case k == table.count && (s.stts.count != total || s.end() != n.lasts):
 			return nil, 0, errWhole
-		case k == table.count, back && s.start <= from && first <= known.from, !back && s.end() >= to && s.stts.count >= known.to:
+		case k == table.count, told >= wanted && lacking <= 0:
 			return s, first, nil
+		case told < wanted:
+			k = more(try, k, told, wanted)
+		default:
+			k += lacking // each has an entry at most
 		}
 	}
+}
+
+// evenSamples returns which samples of total are of the media between two times if
+// all are evenly long, and some more on either side, from a sync sample on.
+func (t *track) evenSamples(d *demand, total, from, to int64) sampleRange {
+	lasts := max(1, t.stblNode.child("stts").lasts)
+	sample := func(at int64) int64 { return int64(float64(total) * float64(at) / float64(lasts)) }
+	lo, hi := sample(from), sample(to)
+	margin := sliceMargin + min(lo, total-lo)/unevenness
+	lo, hi = max(0, lo-margin), min(total, hi+margin)
+	d.guess(func() { lo, _ = t.syncInParts(d, lo, total) })
+	return sampleRange{lo, hi}
 }
 
 // timesOf makes tables of the entries of an stts from one on, which are the last
@@ -66,25 +97,6 @@ func timesOf(data []byte, at int64, back bool, total, end int64) (s *sampleTable
 	}
 	s.stts, _ = newRunTable(append(encodeRuns([]run{{first, 0}}), data...), false)
 	return s, first, nil
-}
-
-// guessSlices wishes for what the other tables say of media between two times
-// while it is not known which samples those are.
-func (t *track) guessSlices(d *demand, total, from, to int64) {
-	end := t.stblNode.child("stts").lasts
-	sample := func(at int64) int64 { return int64(float64(total) * float64(at) / float64(max(1, end))) }
-	lo, hi := max(0, sample(from)-sliceMargin), min(total, sample(to)+sliceMargin)
-	needed := len(d.missing)
-	lo = t.syncInParts(d, lo, total)
-	if sizes, ok, err := t.sizesInParts(d); ok && err == nil {
-		sizes.entriesWish(d, lo, hi)
-	}
-	if n := t.stblNode.child("ctts"); n != nil {
-		_, _, _ = t.partRuns(d, n, total, lo, hi) // an error shows again when it matters
-	}
-	_, _, _ = t.chunksInParts(d, total, lo, hi)
-	d.wished = append(d.wished, d.missing[needed:]...)
-	d.missing = d.missing[:needed]
 }
 
 // settleTimes decides what becomes of an stts that is too large to be read for
