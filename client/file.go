@@ -78,15 +78,11 @@ func (s *fileSource) Open(ctx context.Context, r seek.Request) (*seek.Body, erro
 	if err != nil {
 		return nil, err
 	}
-	now, err := f.Stat()
-	if err == nil {
-		err = s.check(now)
-	}
+	size, err := s.check(f)
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	size := now.Size()
 	from, to := r.Offset, int64(math.MaxInt64)
 	switch {
 	case from < 0:
@@ -128,27 +124,30 @@ func (s *fileSource) open() (*os.File, error) {
 	return f, err
 }
 
-// check compares the file with the one that was opened, or makes it that.
-func (s *fileSource) check(now os.FileInfo) error {
-	s.mu.Lock()
+// check compares the file with the one that was opened, or makes it that. It
+// returns the file's size.
+func (s *fileSource) check(f *os.File) (size int64, err error) {
+	s.mu.Lock() // before looking: what is seen later never is the smaller size
 	defer s.mu.Unlock()
+	now, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
 	if s.pinned == nil {
 		s.first, s.pinned = now, now
-		return nil
 	}
 	before := s.pinned
 	switch {
 	case s.growing && now.Size() >= before.Size() && os.SameFile(before, now):
 		s.pinned = now
-		return nil
 	case now.Size() != before.Size():
-		return fmt.Errorf("reading %s: %w: it had %d bytes, now it has %d", s.path, seek.ErrChanged, before.Size(), now.Size())
+		err = fmt.Errorf("reading %s: %w: it had %d bytes, now it has %d", s.path, seek.ErrChanged, before.Size(), now.Size())
 	case !now.ModTime().Equal(before.ModTime()):
-		return fmt.Errorf("reading %s: %w: it was written to", s.path, seek.ErrChanged)
+		err = fmt.Errorf("reading %s: %w: it was written to", s.path, seek.ErrChanged)
 	case !os.SameFile(before, now):
-		return fmt.Errorf("reading %s: %w: it was replaced", s.path, seek.ErrChanged)
+		err = fmt.Errorf("reading %s: %w: it was replaced", s.path, seek.ErrChanged)
 	}
-	return nil
+	return now.Size(), err
 }
 
 // fileBody is a range of a file. It holds the context of its request until it
@@ -169,13 +168,10 @@ func (b *fileBody) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := b.file.ReadAt(p[:min(int64(len(p)), b.end-b.at)], b.at)
-	now, statErr := b.file.Stat()
-	if statErr == nil {
-		statErr = b.source.check(now)
-	}
+	_, changed := b.source.check(b.file)
 	switch {
-	case statErr != nil:
-		return 0, statErr
+	case changed != nil:
+		return 0, changed
 	case n == 0 && err == io.EOF:
 		return 0, fmt.Errorf("reading %s: %w: it ends at byte %d", b.source.path, seek.ErrChanged, b.at)
 	case err == io.EOF:

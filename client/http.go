@@ -95,7 +95,7 @@ func (s *httpSource) known() (bool, seek.Info) {
 // useful answer or none is to be had.
 func (s *httpSource) ask(ctx context.Context, x *exchange, r seek.Range) (*answer, error) {
 	for returned := false; ; {
-		cached, ifRange := s.plan(r)
+		cached, ifRange, had := s.plan(r)
 		resp, at, err := s.follow(ctx, cached, r, ifRange)
 		if cached != nil && !returned && ctx.Err() == nil && stale(resp, err) {
 			// The target of an earlier redirect has ceased to work: back to
@@ -118,7 +118,7 @@ func (s *httpSource) ask(ctx context.Context, x *exchange, r seek.Range) (*answe
 			x.retried()
 			continue
 		}
-		a, err := s.judge(resp, at, r)
+		a, err := s.judge(resp, at, r, had)
 		if err != nil {
 			x.answered(resp.Status, -1)
 			resp.Body.Close()
@@ -130,15 +130,19 @@ func (s *httpSource) ask(ctx context.Context, x *exchange, r seek.Range) (*answe
 	}
 }
 
-// plan returns where to send a request for r to, nil for the origin, and the
-// If-Range field to send with it.
-func (s *httpSource) plan(r seek.Range) (target *url.URL, ifRange string) {
+// plan returns where to send a request for r to, nil for the origin, the
+// If-Range field to send with it, and how many bytes the resource has at least
+// when it is sent.
+func (s *httpSource) plan(r seek.Range) (target *url.URL, ifRange string, had int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.info != nil {
+		had = max(0, s.version.size)
+	}
 	if s.info != nil && r != whole && !s.noIfPart && !s.web.growing {
 		ifRange = s.version.ifRange()
 	}
-	return s.target, ifRange
+	return s.target, ifRange, had
 }
 
 // stale reports whether the answer of a remembered target suggests that it is
@@ -215,8 +219,10 @@ func (s *httpSource) failed(ctx context.Context, at *url.URL, r seek.Range, err 
 }
 
 // pin compares the version of an answer with the one that was opened, or makes
-// it that. It returns what has changed, "" if nothing.
-func (s *httpSource) pin(resp *http.Response, at *url.URL, size int64) string {
+// it that. It returns what has changed, "" if nothing. A resource that grows had
+// had bytes when it was asked for: an answer to an earlier request may tell of
+// fewer than a later one that came before it.
+func (s *httpSource) pin(resp *http.Response, at *url.URL, size, had int64) string {
 	v := versionOf(resp.Header, size)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,8 +232,8 @@ func (s *httpSource) pin(resp *http.Response, at *url.URL, size int64) string {
 		return ""
 	}
 	if s.web.growing {
-		if diff := s.version.grown(v); diff != "" {
-			return diff
+		if size >= 0 && size < had {
+			return resized(had, size)
 		}
 		s.version.size = max(s.version.size, size)
 	} else {

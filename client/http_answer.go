@@ -120,10 +120,10 @@ func parseSize(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// judge decides whether a response is of use for a request, and pins or checks
-// the version. It does not close the body.
-func (s *httpSource) judge(resp *http.Response, at *url.URL, r seek.Range) (*answer, error) {
-	j := judgement{source: s, resp: resp, at: at, r: r}
+// judge decides whether a response is of use for a request that was sent when
+// the resource had had bytes at least, and pins or checks the version. It does not close the body.
+func (s *httpSource) judge(resp *http.Response, at *url.URL, r seek.Range, had int64) (*answer, error) {
+	j := judgement{source: s, resp: resp, at: at, r: r, had: had}
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusPartialContent:
 		if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
@@ -149,6 +149,7 @@ type judgement struct {
 	resp   *http.Response
 	at     *url.URL
 	r      seek.Range
+	had    int64 // bytes that the resource had at least when it was asked for
 }
 
 // fault returns an error about the response.
@@ -174,7 +175,7 @@ func (j judgement) noSuffix() error {
 
 // pin compares or sets the version.
 func (j judgement) pin(size int64) error {
-	if diff := j.source.pin(j.resp, j.at, size); diff != "" {
+	if diff := j.source.pin(j.resp, j.at, size, j.had); diff != "" {
 		return j.fault(seek.ErrChanged, diff)
 	}
 	return nil
@@ -299,7 +300,7 @@ func (j judgement) unsatisfied() (*answer, error) {
 	c, _ := parseContentRange(j.resp.Header.Get("Content-Range"))
 	known, info := j.source.known()
 	switch {
-	case c.total >= 0 && info.Size >= 0 && c.total != info.Size && !(j.source.web.growing && c.total > info.Size):
+	case c.total >= 0 && info.Size >= 0 && c.total != info.Size && !(j.source.web.growing && c.total >= j.had):
 		return nil, j.fault(seek.ErrChanged, resized(info.Size, c.total))
 	case c.total == 0, c.total > 0 && j.r.Offset >= c.total:
 	case c.total < 0 && known && info.Size < 0 && j.r.Offset > 0: // the end of a resource that never stated its size

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,38 @@ func TestGrowing(t *testing.T) {
 	}
 	server.Set("/m.fake", tagged(content[:10_000], "3"))
 	wantError(t, s, span(0, 10), seek.ErrChanged, nil)
+}
+
+// An answer that tells of fewer bytes than one that came before it, but was asked
+// for earlier, tells of no change.
+func TestGrowingOutOfOrder(t *testing.T) {
+	content := medium(50_000)
+	asked, grown := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := content
+		if r.Header.Get("Range") == "bytes=0-999" {
+			now = content[:20_000] // what there was when it came
+			close(asked)
+			<-grown
+		}
+		http.ServeContent(w, r, "m.fake", time.Time{}, bytes.NewReader(now))
+	}))
+	t.Cleanup(server.Close)
+	s := sourceOf(t, hurried(t, &client.Client{Growing: true}), server.URL+"/m.fake")
+	early := make(chan error)
+	go func() {
+		got, _, err := read(s, span(0, 1000))
+		if err == nil && !bytes.Equal(got, content[:1000]) {
+			err = errors.New("wrong bytes")
+		}
+		early <- err
+	}()
+	<-asked
+	wantBytes(t, s, suffix(1000), content[49_000:])
+	close(grown)
+	if err := <-early; err != nil {
+		t.Errorf("the answer to what was asked for first: %v", err)
+	}
 }
 
 // Without Growing, a larger size is a change.

@@ -80,14 +80,6 @@ func (v version) differs(later version) string {
 	return ""
 }
 
-// grown is differs for a resource that may grow: only a smaller size differs.
-func (v version) grown(later version) string {
-	if v.size >= 0 && later.size >= 0 && later.size < v.size {
-		return resized(v.size, later.size)
-	}
-	return ""
-}
-
 // resized says that the size has become another, and what can be done.
 func resized(had, now int64) string {
 	hint := "open it again"

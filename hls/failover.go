@@ -1,6 +1,7 @@
 package hls
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -10,6 +11,7 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mediafrag/mediafrag/seek"
@@ -150,6 +152,9 @@ func (b *steady) begin() error {
 		}
 		body, err := b.l.openAt(b.ctx, place, b.name, b.request)
 		if err == nil {
+			err = noDocument(body)
+		}
+		if err == nil {
 			s := &stretch{name: b.name, from: body.Offset, sum: sha256.New(), place: place, open: true}
 			b.l.enter(s)
 			if err = b.l.agrees(b.ctx, b.name, b.request.Range, place, s); err == nil {
@@ -168,6 +173,26 @@ func (b *steady) begin() error {
 			first = err
 		}
 	}
+}
+
+// documents are what the pages begin with that servers send instead of an error.
+var documents = []string{"<!doctype", "<html", "<head", "<body", "<?xml"}
+
+// noDocument fails where a body is not of media but a page for people, such as one
+// that says with status 200 that there is nothing. The body is closed then.
+func noDocument(body *seek.Body) error {
+	if body.Offset != 0 {
+		return nil
+	}
+	b := bufio.NewReaderSize(body.ReadCloser, sniffed)
+	head, _ := b.Peek(16)
+	body.ReadCloser = readCloser{b, body.ReadCloser}
+	text := strings.ToLower(string(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")))
+	if !slices.ContainsFunc(documents, func(s string) bool { return strings.HasPrefix(text, s) }) {
+		return nil
+	}
+	body.Close()
+	return notWhatItShould("media", head)
 }
 
 // next returns the next place to try. After a failure the steering server is

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"strings"
@@ -124,6 +125,41 @@ func TestRedundantSegments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRedundantDocument: a page for people that comes instead of media, with a status
+// that says nothing, is as good as nothing; the host is not taken for down.
+func TestRedundantDocument(t *testing.T) {
+	for _, test := range []struct {
+		dir   string
+		names []string
+	}{
+		{tsPresentation(t), []string{"s002.ts", "s003.ts", "s005.ts"}}, {fmp4Presentation(t), []string{"s002.m4s", "s003.m4s", "init.mp4"}},
+		{encryptedPresentation(t), []string{"s003.ts", "key.bin"}},
+	} {
+		for i, page := range []string{"<!DOCTYPE html><title>404</title>", "\ufeff\n<html>", " <?xml version='1.0'?><Error/>"} {
+			name := test.names[i%len(test.names)]
+			o := newOrigin()
+			o.putFolder(t, "https://a.test/x", test.dir)
+			m := o.mustOpen(t, "https://a.test/x/media.m3u8", formats.Env{})
+			want := clip(t, m, mustPlan(t, m, between(9, 21)))
+			o = twoPlaces(t, test.dir, nil)
+			o.put("https://a.test/x/"+name, []byte(page))
+			m = o.mustOpen(t, "https://a.test/master.m3u8", formats.Env{})
+			if got := clip(t, m, mustPlan(t, m, between(9, 21))); !bytes.Equal(got, want) {
+				t.Errorf("%s: the clip has %d bytes and is not that of the first host, of %d", name, len(got), len(want))
+			}
+			if m.loader.isDown("a.test") {
+				t.Errorf("%s: the host is taken for down", name)
+			}
+		}
+	}
+	o := newOrigin()
+	o.putFolder(t, "https://a.test/x", tsPresentation(t))
+	o.put("https://a.test/x/s003.ts", []byte("<html>"))
+	m := o.mustOpen(t, "https://a.test/x/media.m3u8", formats.Env{})
+	_, err := io.Copy(io.Discard, seek.NewReader(t.Context(), mustPlan(t, m, between(9, 21)).Parts, m, 4))
+	isError(t, err, formats.ErrDamaged)
 }
 
 // TestRedundantOtherwise: what is not the same at the other host does not come

@@ -10,8 +10,9 @@ type master struct {
 	variants   []variant
 	iframes    []variant // I-frame playlists
 	renditions []rendition
-	pathway    string // of content steering: where to begin; "" where there is none
-	steering   string // where its manifest is
+	pathway    string     // of content steering: where to begin; "" where there is none
+	steering   string     // where its manifest is
+	steered    attributes // all that is said of it
 	header     []string
 	version    int64
 }
@@ -70,7 +71,7 @@ func (r *reader) masterTag(name string, a attributes, line string) error {
 			m.renditions = append(m.renditions, x)
 		}
 	case "#EXT-X-CONTENT-STEERING":
-		m.steering, m.pathway = a.get("SERVER-URI"), a.get("PATHWAY-ID")
+		m.steering, m.pathway, m.steered = a.get("SERVER-URI"), a.get("PATHWAY-ID"), a
 		if m.pathway == "" {
 			m.pathway = defaultPathway
 		}

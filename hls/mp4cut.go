@@ -32,10 +32,11 @@ type mp4Cut struct {
 	*locator
 	rendition *mp4.Rendition
 	from      int // the rendition's first segment in the playlist
-	// begins is, for each stretch between discontinuities behind the first, when
-	// it begins on the timeline, and joints are where.
-	begins map[int64]time.Duration
-	joints []mp4.Joint
+	// begins is, for each stretch between discontinuities behind the first, when it
+	// begins in the clip, on the timeline of the clip's first stretch, and later how
+	// much later that is than on the presentation's; joints are where.
+	begins, later map[int64]time.Duration
+	joints        []mp4.Joint
 }
 
 // openMP4 opens the rendition that the selected segments belong to. Close its
@@ -49,7 +50,7 @@ func (c *cut) openMP4(ctx context.Context) (*mp4Cut, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &mp4Cut{begins: map[int64]time.Duration{}}
+	t := &mp4Cut{begins: map[int64]time.Duration{}, later: map[int64]time.Duration{}}
 	t.locator = newLocator(c, t.clock, t.head)
 	t.join, t.tolerance = t.findJoints, sampleTolerance
 	t.bound()
@@ -202,8 +203,17 @@ func (t *mp4Cut) lastWith(ctx context.Context) (int, error) {
 	return t.last, nil
 }
 
-// own returns the interval on the segments' own clock.
-func (t *mp4Cut) own() fragment.Interval { return t.interval.Shift(t.offset()) }
+// own returns the interval on the segments' own clock, of a clip that lasts so much
+// longer.
+func (t *mp4Cut) own(longer time.Duration) fragment.Interval {
+	i := t.interval.Shift(t.offset())
+	i.End = i.End.Add(segments.Time(longer))
+	return i
+}
+
+// overrun is by how much the clip is longer than the interval, since segments in it
+// last longer than the playlist says.
+func (t *mp4Cut) overrun() time.Duration { return t.later[t.list.segments[t.last].discontinuity] }
 
 // offset is what the first segment's clock shows at time 0 of the timeline.
 func (t *mp4Cut) offset() fragment.Time {
@@ -235,6 +245,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 		defer t.rendition.Close()
 		if i > 0 {
 			maps.Copy(t.begins, all[0].begins)
+			maps.Copy(t.later, all[0].later)
 		}
 		if err := t.locate(ctx); err != nil {
 			return nil, err
@@ -245,7 +256,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 		}
 		all = append(all, t)
 		renditions = append(renditions, mp4.RenditionCut{
-			Rendition: t.rendition, Interval: t.own(), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
+			Rendition: t.rendition, Interval: t.own(all[0].overrun()), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
 			Joints: t.joints, Language: t.s.language(),
 		})
 	}

@@ -44,7 +44,7 @@ func (t *mp4Cut) findJoints(ctx context.Context) error {
 		}
 		t.joints = append(t.joints, mp4.Joint{
 			Segment: i - t.from,
-			Shift:   t.offset().Sub(segments.Time(t.clockAt(run))),
+			Shift:   t.offset().Sub(segments.Time(t.clockAt(run) - t.later[run])),
 			Start:   segments.Time(t.begins[run]).Add(t.offset()),
 		})
 		before = i
@@ -74,21 +74,29 @@ func (t *mp4Cut) goesOn(ctx context.Context, before, i int) error {
 	return nil
 }
 
-// place finds where on the timeline the stretch begins of which segment i is the
-// first: where the one before ends, or where the playlist says if there is a gap
-// between the two.
+// place finds when the stretch begins of which segment i is the first: where the one
+// before ends, or where the playlist says if there is a gap between the two. Where
+// the one before lasts longer than the playlist says, what follows is where the
+// playlist says, for whoever chooses by time; but in the clip it is shown later by as
+// much, so that nothing overlaps.
 func (t *mp4Cut) place(ctx context.Context, before, i int) error {
 	last, x, err := t.joined(ctx, before, i)
 	if err != nil {
 		return err
 	}
 	s := &t.list.segments[i]
-	at := s.start
-	end := segments.Duration(last.End) - t.clockAt(t.list.segments[before].discontinuity)
-	if end > at-roundedSum {
-		at = end
+	at, run, runBefore := s.start, s.discontinuity, t.list.segments[before].discontinuity
+	later := t.later[runBefore]
+	over := segments.Duration(last.End) - t.clockAt(runBefore) - at
+	switch {
+	case over > roundedSum:
+		later += over
+		t.warn("%s ends %s s later than the playlist says: what follows is shown later by as much", t.note(&t.list.segments[before]), segments.Time(over))
+	case over > -roundedSum:
+		at += over
+	default:
+		later = max(0, later+over)
 	}
-	run := s.discontinuity
-	t.begins[run], t.zero[run] = at, segments.Duration(x.Start)-at
+	t.begins[run], t.later[run], t.zero[run] = at+later, later, segments.Duration(x.Start)-at
 	return nil
 }

@@ -19,7 +19,8 @@ import (
 // origin's own segments; no media is fetched. A master playlist comes with a
 // playlist for each that it names, beside it: of all variants and renditions, so
 // that players go on choosing, or where a variant or tracks were asked for, of
-// those. Content steering is left out: it would lead to playlists of the origin.
+// those. Content steering goes on choosing among all: it knows them by their
+// pathways. Clones that it may name are of playlists that lie where these do.
 //
 // EXT-X-START states the exact beginning; nothing in a playlist can state an end
 // within a segment, so that players show the last one whole.

@@ -69,7 +69,7 @@ func (m *Medium) trimAll(ctx context.Context, s formats.Selection, name string) 
 	if err != nil {
 		return nil, err
 	}
-	w := &masterWriter{m: m}
+	w := &masterWriter{m: m, steered: m.master.steering != ""}
 	for _, x := range m.master.renditions {
 		if file := t.file(x.uri); file != "" || x.uri == "" {
 			w.media = append(w.media, mediaLine{x, file})
@@ -236,6 +236,7 @@ type masterWriter struct {
 	media             []mediaLine
 	variants, iframes []variantLine
 	plain             bool // nothing that it leads to is encrypted
+	steered           bool // by the original's server
 }
 
 // mediaLine is an EXT-X-MEDIA, variantLine an EXT-X-STREAM-INF or
@@ -311,6 +312,9 @@ func (w *masterWriter) String() string {
 			lines = append(lines, line)
 		}
 	}
+	if w.steered {
+		lines = append(lines, w.steering())
+	}
 	for _, x := range w.media {
 		a := x.attrs
 		if x.file != "" {
@@ -325,6 +329,19 @@ func (w *masterWriter) String() string {
 		lines = append(lines, "#EXT-X-I-FRAME-STREAM-INF:"+w.attrs(v).with("URI", v.file, true).String())
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// steering is the line about content steering, which begins with a pathway of which
+// something is left.
+func (w *masterWriter) steering() string {
+	a := w.m.master.steered
+	if uri, err := resolve(w.m.base, w.m.master.steering); err == nil {
+		a = a.with("SERVER-URI", uri, true)
+	}
+	if !slices.ContainsFunc(w.variants, func(v variantLine) bool { return v.pathway == w.m.master.pathway }) {
+		a = a.without("PATHWAY-ID")
+	}
+	return "#EXT-X-CONTENT-STEERING:" + a.String()
 }
 
 // header returns a line of the original's head with absolute URIs, "" where it
@@ -348,7 +365,10 @@ func (w *masterWriter) header(line string) string {
 // attrs are a variant's attributes, without groups that nothing is left of, and
 // without the pathway of a content steering that is left out.
 func (w *masterWriter) attrs(v variantLine) attributes {
-	a := v.attrs.without("PATHWAY-ID")
+	a := v.attrs
+	if !w.steered {
+		a = a.without("PATHWAY-ID")
+	}
 	for name, kind := range map[string]formats.Kind{"AUDIO": formats.Audio, "VIDEO": formats.Video, "SUBTITLES": formats.Subtitle, "CLOSED-CAPTIONS": captions} {
 		if none := kind == captions && a.get(name) == "NONE"; !none && !w.has(kind, a.get(name)) {
 			a = a.without(name)

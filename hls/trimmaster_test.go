@@ -43,6 +43,7 @@ func TestTrimMaster(t *testing.T) {
 #EXT-X-INDEPENDENT-SEGMENTS
 #EXT-X-SESSION-DATA:DATA-ID="x",URI="https://host.test/v/data.json"
 #EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://host.test/v/key"
+#EXT-X-CONTENT-STEERING:SERVER-URI="https://host.test/v/steer"
 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",LANGUAGE="en",DEFAULT=YES,AUTOSELECT=YES,CHANNELS="2",URI="clip.audio-English.m3u8"
 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="Français",LANGUAGE="fr",AUTOSELECT=YES,URI="clip.audio-Fran-ais.m3u8"
 #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="surround",NAME="English",LANGUAGE="en",CHANNELS="6",URI="clip.audio-English-2.m3u8"
@@ -56,7 +57,7 @@ clip.main.m3u8
 clip.1080p.m3u8
 #EXT-X-STREAM-INF:BANDWIDTH=64000,CODECS="mp4a.40.2"
 clip.64000.m3u8
-#EXT-X-STREAM-INF:BANDWIDTH=1900000,CODECS="avc1.64001f,mp4a.40.2",RESOLUTION=1280x720,AUDIO="surround",CLOSED-CAPTIONS="cc"
+#EXT-X-STREAM-INF:BANDWIDTH=1900000,CODECS="avc1.64001f,mp4a.40.2",RESOLUTION=1280x720,AUDIO="surround",PATHWAY-ID="x",CLOSED-CAPTIONS="cc"
 clip.720p.m3u8
 #EXT-X-STREAM-INF:BANDWIDTH=900000,RESOLUTION=1280x720,CLOSED-CAPTIONS=NONE
 clip.720p-2.m3u8
@@ -167,5 +168,32 @@ func TestTrimMasterLacks(t *testing.T) {
 	isError(t, err, formats.ErrUnsupported)
 	if err == nil || !strings.Contains(err.Error(), "m3u8") {
 		t.Errorf("%v does not say what to do", err)
+	}
+}
+
+// TestTrimSteered: the pathway that content steering begins with is kept as long as
+// one of its variants is.
+func TestTrimSteered(t *testing.T) {
+	for _, first := range []string{"A", "B"} {
+		o := newOrigin()
+		o.put("https://host.test/m.m3u8", []byte(`#EXTM3U
+#EXT-X-CONTENT-STEERING:SERVER-URI="steer?a=b",PATHWAY-ID="`+first+`"
+#EXT-X-STREAM-INF:BANDWIDTH=1000,PATHWAY-ID="B"
+b.m3u8
+#EXT-X-STREAM-INF:BANDWIDTH=2000,PATHWAY-ID="A"
+a.m3u8
+`))
+		o.put("https://host.test/steer?a=b", []byte(`{"VERSION":1,"PATHWAY-PRIORITY":["B"]}`))
+		o.put("https://host.test/a.m3u8", []byte(head+"#EXTINF:4\na0\n#EXTINF:4\na1\n#EXT-X-ENDLIST\n"))
+		o.put("https://host.test/b.m3u8", []byte(head+"#EXTINF:4\nb0\n#EXT-X-ENDLIST\n"))
+		m := o.mustOpen(t, "https://host.test/m.m3u8", formats.Env{})
+		texts, _ := trimmed(t, m, between(5, 6), "c.m3u8") // B has nothing of that
+		want := "#EXT-X-CONTENT-STEERING:SERVER-URI=\"https://host.test/steer?a=b\""
+		if first == "A" {
+			want += ",PATHWAY-ID=\"A\""
+		}
+		if text := texts["c.m3u8"]; !strings.Contains(text, want+"\n") || !strings.Contains(text, "BANDWIDTH=2000,PATHWAY-ID=\"A\"\n") || strings.Contains(text, "=1000") {
+			t.Errorf("%s first: %q", first, text)
+		}
 	}
 }

@@ -257,3 +257,28 @@ func TestBrokenStandardOutput(t *testing.T) {
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestGetOtherContainer: nothing is written under a name that says another container,
+// of a stream that is live either; the error names what to give -o instead.
+func TestGetOtherContainer(t *testing.T) {
+	server := newTestServer(t)
+	t.Chdir(t.TempDir())
+	for _, list := range []string{"list", "event"} {
+		for name, want := range map[string]int{"c.ts": exitMedia, "c.MP4": exitMedia, "c.adts": exitDone, "c.bin": exitDone, "c": exitDone} {
+			r := command(t, "get", server.URL+"/hls/"+list+".m3u8#t=1,2", "-o", name, "--quiet")
+			if r.status != want {
+				t.Errorf("%s to %s: exit status %d, %q", list, name, r.status, r.stderr)
+			}
+			if said := strings.Contains(r.stderr, "c.aac") && strings.Contains(r.stderr, "-o c/"); said != (want != exitDone) {
+				t.Errorf("%s to %s: %q", list, name, r.stderr)
+			}
+			if warned := strings.Contains(r.stderr, ".aac is usual"); warned != (name == "c.bin") {
+				t.Errorf("%s to %s: %q", list, name, r.stderr)
+			}
+			if have := names(t, "."); (len(have) == 1) != (want == exitDone) {
+				t.Errorf("%s to %s: there are %v", list, name, have)
+			}
+			os.Remove(name)
+		}
+	}
+}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -14,6 +16,25 @@ import (
 var extensions = map[string]string{
 	"video/mp2t": ".ts", "video/mp4": ".mp4", "audio/mp4": ".m4a", "video/webm": ".webm", "audio/webm": ".webm",
 	"audio/aac": ".aac", "audio/mpeg": ".mp3", "audio/ac3": ".ac3", "audio/eac3": ".ec3", "text/vtt": ".vtt",
+}
+
+// containers are what files of an extension are of, by the extension that is usual
+// for it.
+var containers = map[string][]string{
+	".ts": {".m2ts", ".mts"}, ".mp4": {".m4a", ".m4v", ".m4s", ".mov", ".cmfv", ".cmfa"}, ".webm": {".mkv", ".mka"},
+	".aac": {".adts"}, ".mp3": nil, ".ac3": nil, ".ec3": {".eac3"}, ".vtt": {".webvtt"},
+}
+
+// containerOf returns what files of an extension are of, "" where it is none of
+// those.
+func containerOf(ext string) string {
+	ext = strings.ToLower(ext)
+	for usual, all := range containers {
+		if ext == usual || slices.Contains(all, ext) {
+			return usual
+		}
+	}
+	return ""
 }
 
 // isPlaylist reports whether a file's name is that of a playlist or manifest.
@@ -26,21 +47,43 @@ func isPlaylist(name string) bool {
 }
 
 // suit fits an output to what the clip of a playlist turned out to be: a derived
-// name gets its extension, a given one that says otherwise a warning.
+// name gets its extension. A given one that says another container is an error, for
+// nothing else is written under it; one that says none a warning.
 func (a *app) suit(o *output, j *job, mediaType string) error {
 	ext, known := extensions[mediaType]
 	if _, ok := j.resource.Media.(formats.Trimmer); !ok || !known || o.path == standardOutput {
 		return nil
 	}
 	have := filepath.Ext(o.path)
-	switch {
+	switch is := containerOf(have); {
 	case o.derived && isPlaylist(o.path):
 		o.path = strings.TrimSuffix(o.path, have) + ext
 		return o.check()
-	case have != "" && !strings.EqualFold(have, ext) && strings.ToLower(have) != ".m4s" && !o.stream:
+	case have == "" || o.stream || is == containerOf(ext):
+	case is != "":
+		base := strings.TrimSuffix(o.path, have)
+		return fmt.Errorf("%w: the selection is %s, and no file %s; name it %s, or a folder with -o %s/ for a playlist and its segments",
+			formats.ErrUnsupported, mediaType, have, base+ext, base)
+	default:
 		j.warnings = append(j.warnings, fmt.Sprintf("%s holds %s, for which %s is usual", o.path, mediaType, ext))
 	}
 	return nil
+}
+
+// suited is a file of a live clip, of which the first bytes tell what it is.
+type suited struct {
+	io.Writer
+	check func() error // nil: it was
+}
+
+func (w *suited) Write(p []byte) (int, error) {
+	if w.check != nil {
+		if err := w.check(); err != nil {
+			return 0, err
+		}
+		w.check = nil
+	}
+	return w.Writer.Write(p)
 }
 
 // getTrimmed writes a playlist that points at the origin, and those that it
@@ -121,7 +164,9 @@ func (a *app) getLive(ctx context.Context, j *job, o *output) (clipJSON, error) 
 		}
 	default:
 		err = o.write(func(file *os.File) error {
-			n, err = live.WriteTo(&countedStream{Writer: file, delivery: d})
+			// The clip waits while it is written: its plan can be read.
+			to := &suited{file, func() error { return a.suit(o, j, live.Plan.MediaType) }}
+			n, err = live.WriteTo(&countedStream{Writer: to, delivery: d})
 			return err
 		})
 	}
@@ -130,6 +175,5 @@ func (a *app) getLive(ctx context.Context, j *job, o *output) (clipJSON, error) 
 	}
 	j.warnings = append(j.warnings, texts(live.Plan.Warnings)...)
 	j.read(live.Damage())
-	err = a.suit(o, j, live.Plan.MediaType)
-	return j.clipJSON(live.Plan, false, &o.path, n), err
+	return j.clipJSON(live.Plan, false, &o.path, n), nil
 }
