@@ -36,8 +36,8 @@ const TenHours = 4 << 20
 //     which is 3.47 MB.
 const (
 	TenHoursVaried = 5 << 20
-	TenHoursGroups = 4400 << 10
-	TenHoursSums   = 6550 << 10
+	TenHoursGroups = 4420 << 10
+	TenHoursSums   = 6600 << 10
 )
 
 // TripsMisled is how many further round trips it takes where entries of a table do
