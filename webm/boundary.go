@@ -71,8 +71,9 @@ func (m *media) behind(off int64) (marks []seek.Mark) {
 }
 
 // doubt finds the first two Clusters between which another Segment seems to begin,
-// and whether that is certain.
-func (m *media) doubt() (lo, hi anchor, certain, ok bool) {
+// and whether that is certain. Of the rates that are seen the largest counts, or
+// thoroughly any.
+func (m *media) doubt(thorough bool) (lo, hi anchor, certain, ok bool) {
 	g := &m.glimpses
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,7 +85,12 @@ func (m *media) doubt() (lo, hi anchor, certain, ok bool) {
 		if hi.time < lo.time {
 			return lo, hi, true, true
 		}
-		rate := max(m.headRate, m.rateAround(i-1, -1), m.rateAround(i, 1))
+		rate := 0.0
+		for _, r := range []float64{m.headRate, m.rateAround(i-1, -1), m.rateAround(i, 1)} {
+			if r > 0 && (r > rate) != (thorough && rate > 0) {
+				rate = r
+			}
+		}
 		if gap := hi.offset - lo.offset; gap > 2*boundaryProbe && rate > 0 && float64(hi.time-lo.time)*rate < boundaryTrust*float64(gap) {
 			return lo, hi, false, true
 		}
@@ -107,11 +113,15 @@ func (m *media) rateAround(i, step int) (rate float64) {
 }
 
 // findNext looks where another Segment begins, if what was seen of this one, of
-// unknown size, makes one likely. Where it is not certain, it is given up after so
-// many rounds.
-func (m *media) findNext(ctx context.Context, rounds int) error {
+// unknown size, makes one likely. Where it is not certain, it is given up after few
+// rounds; thoroughly, less makes it likely, and it takes as many rounds as it needs.
+func (m *media) findNext(ctx context.Context, thorough bool) error {
 	if m.segment.size != unknownSize || m.sizeOr(-1) < 0 {
 		return nil
+	}
+	rounds := doubtRounds
+	if thorough {
+		rounds = boundaryRounds
 	}
 	size := max(boundaryProbe, min(m.clusterGuess*5/4, maxBoundaryProbe))
 	var before [2]anchor
@@ -120,7 +130,7 @@ func (m *media) findNext(ctx context.Context, rounds int) error {
 		if found := m.next.Load(); found != next { // there may be another before it
 			next, round = found, 0
 		}
-		lo, hi, certain, ok := m.doubt()
+		lo, hi, certain, ok := m.doubt(thorough)
 		switch {
 		case !ok || !certain && round >= rounds:
 			return nil

@@ -281,22 +281,16 @@ func (c *chain) Inspect(ctx context.Context) (formats.Info, error) {
 			return c.Info(), err
 		}
 		seen := c.seen()
-		segments, _, _ = c.known()
-		last := segments[len(segments)-1]
-		if err := last.review(ctx); err != nil {
+		if err := c.review(ctx); err != nil {
 			return c.Info(), err
 		}
-		if last.segment.size == unknownSize { // the search for its end may show more
-			if _, err := last.lasts(ctx); err != nil && !errors.Is(err, seek.ErrLimit) {
-				return c.Info(), err
-			}
-		}
 		var err error
-		if again, err = c.changed(ctx, seen, boundaryRounds); err != nil {
+		if again, err = c.changed(ctx, seen, true); err != nil {
 			return c.Info(), err
 		}
 	}
 	c.goesOn(segments[0].growing)
+	segments, _, _ = c.known()
 	first, err := segments[0].Inspect(ctx)
 	if err != nil {
 		return first, err
@@ -363,7 +357,13 @@ func (c *chain) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 		}
 		seen := c.seen()
 		plan, err := c.plan(ctx, s)
-		if again, doubt := c.changed(ctx, seen, doubtRounds); doubt != nil {
+		behind := errors.Is(err, formats.ErrPastEnd)
+		if behind {
+			if err := c.review(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if again, doubt := c.changed(ctx, seen, behind); doubt != nil {
 			return nil, doubt
 		} else if !again {
 			return plan, err
@@ -377,12 +377,29 @@ func (c *chain) seen() int64 {
 	return segments[len(segments)-1].nextAt()
 }
 
+// review looks at the last Segment, of unknown size, from its beginning to its end,
+// where others would show.
+func (c *chain) review(ctx context.Context) error {
+	segments, _, _ := c.known()
+	last := segments[len(segments)-1]
+	if last.segment.size != unknownSize {
+		return nil
+	}
+	if err := last.review(ctx); err != nil {
+		return err
+	}
+	if _, err := last.lasts(ctx); err != nil && !errors.Is(err, seek.ErrLimit) { // the search for its end shows more
+		return err
+	}
+	return nil
+}
+
 // changed looks whether Segments of unknown size are more than one, and reports
 // whether other Segments are known than when the last ended at an offset.
-func (c *chain) changed(ctx context.Context, seen int64, rounds int) (bool, error) {
+func (c *chain) changed(ctx context.Context, seen int64, thorough bool) (bool, error) {
 	segments, _, _ := c.known()
 	for _, m := range segments {
-		if err := m.findNext(ctx, rounds); err != nil {
+		if err := m.findNext(ctx, thorough); err != nil {
 			return false, err
 		}
 	}

@@ -2,8 +2,10 @@ package webm_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
 // row is films that were put one behind the other.
@@ -37,11 +40,11 @@ func rowOf(films ...film) *row {
 		r.at = append(r.at, int64(len(r.whole.data)))
 		r.whole.data = append(r.whole.data, w.data...)
 		for _, p := range w.pictures {
-			p.at += begin
+			p.at += begin - f.start + films[0].start
 			r.whole.pictures = append(r.whole.pictures, p)
 		}
 		for _, p := range w.sounds {
-			p.at += begin
+			p.at += begin - f.start + films[0].start
 			r.whole.sounds = append(r.whole.sounds, p)
 		}
 		begin += int64(f.seconds) * 1000
@@ -120,6 +123,38 @@ func TestChain(t *testing.T) {
 				t.Errorf("behind the end: %v", err)
 			}
 		})
+	}
+}
+
+// TestChainClocks: where a Segment's own clock begins, and how long its Clusters are,
+// changes nothing of when it is shown.
+func TestChainClocks(t *testing.T) {
+	for name, films := range map[string][]film{
+		"later":         {{}, {start: 7000}},
+		"earlier":       {{start: 7000}, {start: 3000}},
+		"long clusters": {{bytes: 2001}, {gop: 800, bytes: 100}},
+	} {
+		r := rowOf(films[0].of(20, films[0].bytes), films[1].of(64, cmp.Or(films[1].bytes, 1500)))
+		for _, timeline := range []formats.Timeline{"", formats.Original} {
+			s := seconds(18.513, 56.5)
+			s.Timeline = timeline
+			_, data := mustOpen(t, r.whole.data).Clip(t, s)
+			got := readBack(t, data)
+			if timeline == formats.Original {
+				zero := int64(18_000) + films[0].start
+				for _, frames := range [][]shot{got.pictures, got.sound} {
+					for i := range frames {
+						frames[i].at -= zero
+					}
+				}
+				got.sound = slices.DeleteFunc(got.sound, func(p shot) bool { return p.at < -got.delay/1e6 })
+				for at, pos := range got.cues {
+					delete(got.cues, at)
+					got.cues[at-zero] = pos
+				}
+			}
+			t.Run(name+string(timeline), func(t *testing.T) { r.whole.compare(t, got, 18_513, 56_500) })
+		}
 	}
 }
 
@@ -243,19 +278,22 @@ func TestChainUnsized(t *testing.T) {
 		name string
 		film film
 		secs []int
+		more int // bytes that a picture of each has more than one of the film before
 	}{
-		{"long before short", plain, []int{60, 20}},
-		{"alike", plain, []int{40, 40}},
-		{"short before long", plain, []int{20, 60}},
-		{"four", plain, []int{20, 30, 10, 25}},
-		{"sound alone", live(film{index: "none", heads: "none", pictureless: true}), []int{60, 30}},
-		{"large clusters", live(film{index: "none", heads: "none", bytes: 25_000}), []int{30, 20}},
+		{"long before short", plain, []int{60, 20}, 0},
+		{"alike", plain, []int{40, 40}, 0},
+		{"short before long", plain, []int{20, 60}, 0},
+		{"four", plain, []int{20, 30, 10, 25}, 0},
+		{"sound alone", live(film{index: "none", heads: "none", pictureless: true}), []int{60, 30}, 0},
+		{"a short one first", plain, []int{8, 41, 46}, 0},
+		{"large clusters", live(film{index: "none", heads: "none", bytes: 25_000}), []int{30, 20}, 0},
+		{"other rates", plain, []int{40, 50}, 1500},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var films []film
 			for n, s := range tt.secs {
 				f := tt.film
-				films = append(films, f.of(s, max(f.bytes, 2000)-100*n))
+				films = append(films, f.of(s, max(f.bytes, 2000)-100*n+tt.more*n))
 			}
 			r := rowOf(films...)
 			var intervals []interval
@@ -280,10 +318,53 @@ func TestChainUnsized(t *testing.T) {
 					t.Log(plan.Requested, plan.Presented)
 				}
 			}
+			o := mustOpen(t, r.whole.data) // what is found out later corrects what was thought
+			for _, i := range slices.Backward(intervals[:len(intervals)-1]) {
+				_, data := o.Clip(t, i.selection())
+				t.Run("again "+i.String(), func(t *testing.T) { r.check(t, data, int64(i.a*1000), int64(i.b*1000)) })
+			}
 			i, err := mustOpen(t, r.whole.data).Inspect(t.Context())
 			if err != nil || !i.Duration.Equal(fragment.Ticks(total, 1000)) || len(i.Chapters) != len(films) {
 				t.Errorf("%v s, %v, %v", i.Duration, i.Chapters, err)
 			}
 		})
+	}
+}
+
+// TestChainSearched: of recordings that state no sizes, of about the same rate and
+// of lengths that are not too different, an interval anywhere is found, whatever was
+// asked for before.
+func TestChainSearched(t *testing.T) {
+	n := 8
+	if tools.Full() {
+		n = 80
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for range n {
+		var films []film
+		for range 2 + r.IntN(4) {
+			f := live(film{index: "none", heads: "none", soundless: true})
+			films = append(films, f.of(20+r.IntN(40), 1500+r.IntN(500)))
+		}
+		row := rowOf(films...)
+		o := mustOpen(t, row.whole.data)
+		for q := range 8 {
+			a := r.Int64N(row.starts[len(films)] - 3000)
+			b := a + 500 + r.Int64N(2500)
+			if q < 4 {
+				o = mustOpen(t, row.whole.data)
+			}
+			plan, err := o.Plan(t.Context(), seconds(float64(a)/1000, float64(b)/1000))
+			if err != nil {
+				t.Errorf("%v [%d, %d): %v", row.starts, a, b, err)
+				continue
+			}
+			got := readBack(t, o.Read(t, plan)).pictures
+			want := slices.DeleteFunc(slices.Clone(row.whole.pictures), func(p shot) bool { return p.at < a || p.at >= b })
+			same := func(p, q shot) bool { return bytes.Equal(p.frame, q.frame) }
+			if len(got) < len(want) || !slices.EqualFunc(want, got[len(got)-len(want):], same) {
+				t.Errorf("%v [%d, %d): other pictures", row.starts, a, b)
+			}
+		}
 	}
 }

@@ -265,11 +265,18 @@ func (p *planner) readInside(ctx context.Context, begin, hi int64) (bool, error)
 	if err != nil || c.end() <= begin {
 		return false, nil
 	}
-	if r.from = m.inside(c, r.data, r.lo); r.from < 0 {
-		return false, nil
+	if c.size == unknownSize { // others may begin before: only what begins with one has sure times
+		if r.from = m.clusterBefore(r, p.begin()); r.from < 0 {
+			return false, nil
+		}
+		r.stretch = m.walk(r.data, r.lo, r.from)
+	} else {
+		if r.from = m.inside(c, r.data, r.lo); r.from < 0 {
+			return false, nil
+		}
+		r.within = &c
+		r.stretch = m.walkOn(&stretch{next: r.from, clusters: []cluster{c}}, r.data, r.lo)
 	}
-	r.within = &c
-	r.stretch = m.walkOn(&stretch{next: r.from, clusters: []cluster{c}}, r.data, r.lo)
 	for _, t := range p.tracks { // a block of many frames may begin long before the one that is wanted
 		i := slices.IndexFunc(r.blocks, func(b block) bool { return b.track == t.number })
 		if i < 0 || p.time(r.blocks[i].ts, t) > p.begin() {
@@ -280,6 +287,19 @@ func (p *planner) readInside(ctx context.Context, begin, hi int64) (bool, error)
 		p.end = r
 	}
 	return true, nil
+}
+
+// clusterBefore is the last Cluster in a region that is not later than a time, in ns;
+// -1 without one.
+func (m *media) clusterBefore(r *region, ns int64) int64 {
+	at := int64(-1)
+	marks, _ := m.recognize(r.lo, r.data)
+	for _, mark := range marks {
+		if m.ns(mark.Tick) <= ns {
+			at = mark.Offset
+		}
+	}
+	return at
 }
 
 // begin is when the first sound that is needed begins, in ns.

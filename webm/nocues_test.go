@@ -74,3 +74,15 @@ func TestNoCues(t *testing.T) {
 		})
 	}
 }
+
+// TestSoundSearched cuts recordings of sound alone, without an index or sizes,
+// anywhere: a Cluster's time is not taken for that of another behind it.
+func TestSoundSearched(t *testing.T) {
+	for _, laces := range []int{0, 40} {
+		w := live(film{seconds: 60, index: "none", heads: "none", pictureless: true, laces: laces}).write()
+		for from := int64(2000); from < 57_000; from += 1250 {
+			_, data := mustOpen(t, w.data).Clip(t, seconds(float64(from)/1000, float64(from)/1000+1.5))
+			w.compare(t, readBack(t, data), from, from+1500)
+		}
+	}
+}
