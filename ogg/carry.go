@@ -15,12 +15,7 @@ type carried struct {
 	rest     bool
 	restMark pageMark
 
-	// early and inside are of text: what began before the clip and still shows,
-	// and what begins in the regions that were read. Missed says that text that
-	// began earlier may be left out.
-	early, inside []placed
-	missed        bool
-	numbers       []numbered // pages of text
+	textCarried
 
 	start, end int64 // ticks that a player shows
 	zero       int64 // the tick that is 0 in the clip's granule positions
@@ -106,7 +101,7 @@ func (k *carried) ends(c *cutting, tail []placed) {
 	at := c.finish[k.s]
 	if at.after == nil && c.inMiddle(at) {
 		pos, _ := k.s.position(at.before.granule)
-		k.rest, k.restMark = true, *at.before
+		k.rest, k.restMark, k.final = true, *at.before, at.before.granule
 		k.last.to, k.last.ends = pos.end, place{at.from, maxSegments}
 		return
 	}
@@ -293,9 +288,9 @@ func (k *carried) shift() Shift {
 	case *vp8:
 		out.Granule = k.zero << vp8Pictures
 	case *kate:
-		out.Granule, out.Ticks, out.Bits, out.Kate = 0, k.zero, c.shift, true
+		out.Granule, out.Text, out.Ticks, out.End, out.Bits, out.Kate = 0, true, k.zero, k.end, c.shift, true
 	case *cmml:
-		out.Granule, out.Ticks, out.Bits = 0, k.zero, c.shift
+		out.Granule, out.Text, out.Ticks, out.End, out.Bits = 0, true, k.zero, k.end, c.shift
 	}
 	return out
 }

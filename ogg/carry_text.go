@@ -1,6 +1,7 @@
 package ogg
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -16,53 +17,136 @@ const (
 	textAround = 64 << 10
 )
 
+// textCarried is what a clip holds of a stream of text.
+type textCarried struct {
+	// early are the texts that show where the clip begins and those that begin in
+	// it, as far as its first pages hold them, and behind all that were seen at its
+	// last pages. What stands between passes by and is not looked at before.
+	early, behind []placed
+	// open is the beginning of a text that goes on behind the first pages.
+	open []byte
+	// missed says that a text that began before what was looked through may be left
+	// out.
+	missed  bool
+	numbers []numbered
+}
+
+// clock returns the stream by whose pages it is known where the text of a time
+// stands: pages follow each other by their times, so that the text which begins
+// between two of the clock's pages stands between them. It is the one that ends
+// last, text only where there is nothing else.
+func (l *link) clock() (clock *stream) {
+	for _, s := range l.streams {
+		switch {
+		case clock == nil, clock.text() && !s.text():
+			clock = s
+		case s.text() && !clock.text():
+		case s.ended && (!clock.ended || s.time(clock.finish).Less(s.time(s.finish))):
+			clock = s
+		}
+	}
+	return clock
+}
+
+// texts reports whether text is selected.
+func (c *cutting) texts() bool {
+	return slices.ContainsFunc(c.streams, func(s *stream) bool { return s.text() })
+}
+
+// findText searches where the text of the clip's beginning stands.
+func (c *cutting) findText(j *jobs) {
+	if c.clock != nil {
+		j.find(c.l, c.clock, c.clock.nearest(c.t0), c.shows)
+	}
+}
+
+// around adds to a bound of the clip where its text stands. Behind the clock's end
+// there is nothing but text.
+func (c *cutting) around(bound stretch, ok bool, text map[*stream]stretch) (stretch, bool) {
+	at, known := text[c.clock]
+	if !known {
+		return bound, ok
+	}
+	if at.after == nil {
+		at.to = min(c.l.end, at.to+maxRegion/4)
+	}
+	if !ok {
+		return at, true
+	}
+	return stretch{from: min(bound.from, at.from), to: max(bound.to, at.to)}, true
+}
+
+// readText reads the pages in which text may stand that the clip needs: those of
+// its first pages and before them, and of its last pages and before.
+func (c *cutting) readText(ctx context.Context) (err error) {
+	if c.clock == nil {
+		return nil
+	}
+	if c.before, err = c.l.readRegion(ctx, c.w, max(c.l.data, c.head.from-textBack), c.head.to); err != nil || c.tail == nil {
+		return err
+	}
+	c.behind, err = c.l.readRegion(ctx, c.w, max(c.head.to, c.tail.from-textBack), c.tail.to)
+	return err
+}
+
 // carryText finds the text that shows in the clip as far as the regions at its
-// ends hold it: the last cue before a, and all that begin later.
+// ends hold it: what shows at its beginning, and all that begins later.
 func (c *cutting) carryText(ctx context.Context, k *carried) error {
 	s := k.s
+	k.empty = false
 	k.zero, k.start, k.end = s.rate.ceil(c.t0), s.rate.ceil(c.t0), s.rate.ceil(c.b)
 	if c.original {
 		k.zero = 0
 	}
-	if c.head == nil {
-		return nil
-	}
-	from := max(c.l.data, c.head.from-textBack)
-	back, err := c.l.readRegion(ctx, c.w, from, c.head.from)
-	if err != nil {
-		return err
-	}
-	k.missed = from > c.l.data
-	cues := append(back.place(s, c.l), c.head.place(s, c.l)...)
-	if c.tail != nil {
-		cues = append(cues, c.tail.place(s, c.l)...)
+	cues, open := c.before.cues(s, c.l)
+	k.open, k.missed = open, c.before.from > c.l.data
+	k.number(c, c.before, c.before.from == c.l.data)
+	if c.behind != nil {
+		k.behind, _ = c.behind.cues(s, c.l)
+		k.number(c, c.behind, c.behind.from == c.before.to)
 	}
 	if k.missed {
-		named, err := c.namedText(ctx, k, cues)
+		named, err := c.namedText(ctx, k, append(slices.Clip(cues), k.behind...))
 		if err != nil {
 			return err
 		}
 		cues = append(named, cues...)
 	}
-	k.numbers = []numbered{{c.l.data, s.pages - 1, !k.missed}}
-	for _, r := range []*region{back, c.head} {
-		for i := range r.pages {
-			if p := &r.pages[i]; p.serial == s.serial && p.off >= s.data {
-				k.numbers = append(k.numbers, numbered{p.off, p.seq, true})
+	slices.SortStableFunc(cues, func(a, b placed) int { return cmp.Compare(a.from, b.from) })
+	for i, q := range cues {
+		repeats := q.data[0] == kateRepeat && s.track.Codec == "kate"
+		switch {
+		case q.from >= k.end:
+		case repeats && slices.ContainsFunc(cues[:i], func(o placed) bool { return o.from == q.from && bytes.Equal(o.data[1:], q.data[1:]) }):
+		case q.from >= k.start, q.to > k.start,
+			s.track.Codec != "kate" && !later(cues[i+1:], q.from, k.start): // the last one shows on
+			if repeats { // in the clip it is the first
+				q.data = slices.Clone(q.data)
+				q.data[0] = kateText
+			}
+			k.early, k.missed = append(k.early, q), k.missed && q.from >= k.start
+		}
+	}
+	return nil
+}
+
+// cues returns the packets of s that end in the region and show something, and the
+// beginning of one that goes on behind it.
+func (r *region) cues(s *stream, l *link) (out []placed, open []byte) {
+	line := newTimeline(s, r.from == l.data)
+	for i := range r.pages {
+		if p := &r.pages[i]; p.serial == s.serial && p.off >= s.data {
+			for _, q := range line.add(p) {
+				if s.cue(q.data) {
+					out = append(out, q)
+				}
 			}
 		}
 	}
-	for i, q := range cues {
-		switch {
-		case q.from >= k.end:
-		case q.from >= k.start:
-			k.inside = append(k.inside, q)
-		case q.to > k.start || q.to == q.from && !later(cues[i+1:], q.from, k.start):
-			k.early, k.missed = append(k.early, q), false
-		}
+	if line.asm.joining {
+		open = line.asm.partial
 	}
-	k.empty = false
-	return nil
+	return out, open
 }
 
 // namedText looks for texts that began before what was looked through and still
@@ -76,12 +160,11 @@ func (c *cutting) namedText(ctx context.Context, k *carried, cues []placed) ([]p
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(c.l.streams, func(t *stream) bool { return !t.text() && t.ended })
-	if at < 0 {
+	if c.clock.text() {
 		return nil, nil
 	}
-	clock := c.l.streams[at]
-	known := append(slices.Clone(cues), ahead.place(s, c.l)...)
+	next, _ := ahead.cues(s, c.l)
+	known := append(cues, next...)
 	slices.SortStableFunc(known, func(a, b placed) int { return cmp.Compare(a.from, b.from) })
 	var named []placed
 	for i, q := range known {
@@ -92,7 +175,7 @@ func (c *cutting) namedText(ctx context.Context, k *carried, cues []placed) ([]p
 		if !ok || pos.key > k.start || slices.ContainsFunc(known, func(o placed) bool { return o.from == pos.key }) {
 			continue
 		}
-		near, err := c.l.find(ctx, clock, clock.nearest(s.time(pos.key)))
+		near, err := c.l.find(ctx, c.clock, c.clock.nearest(s.time(pos.key)))
 		if err != nil {
 			return nil, searchError(err)
 		}
@@ -100,7 +183,8 @@ func (c *cutting) namedText(ctx context.Context, k *carried, cues []placed) ([]p
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range r.place(s, c.l) {
+		there, _ := r.cues(s, c.l)
+		for _, o := range there {
 			if o.from == pos.key {
 				named = append(named, o)
 			}
@@ -122,11 +206,34 @@ func later(cues []placed, from, start int64) bool {
 	return false
 }
 
-// numbered is the number of a page.
+// numbered is the number of the last page of text before a place; known is false
+// where that lies too far back.
 type numbered struct {
 	off   int64
 	seq   uint32
 	known bool
+}
+
+// number notes the numbers of the pages of text in a region. Joins says that it
+// follows what was noted before, or the headers.
+func (k *carried) number(c *cutting, r *region, joins bool) {
+	if len(k.numbers) == 0 {
+		k.numbers = append(k.numbers, numbered{c.l.data, k.s.pages - 1, true})
+	}
+	first := true
+	for i := range r.pages {
+		p := &r.pages[i]
+		if p.serial != k.s.serial || p.off < k.s.data {
+			continue
+		}
+		if first && !joins {
+			k.numbers = append(k.numbers, numbered{r.from, p.seq - 1, true})
+		}
+		k.numbers, first = append(k.numbers, numbered{p.end(), p.seq, true}), false
+	}
+	if first && !joins {
+		k.numbers = append(k.numbers, numbered{off: r.from})
+	}
 }
 
 // numberBefore returns the number of the last page of text before off; ok is

@@ -25,8 +25,16 @@ type cutting struct {
 
 	begin, finish map[*stream]stretch // of streams that are not text
 	head, tail    *region
-	t0            fragment.Time // clip time 0 on the file's own clock
-	carried       []*carried
+	// Where text is selected, it is looked for by the pages of clock: from where
+	// shows says what shows at the beginning stands, and ends where the clip does.
+	// before and behind are what was looked through: the first pages and what
+	// precedes them, and the last pages and what precedes those.
+	clock          *stream
+	shows, ends    map[*stream]stretch
+	before, behind *region
+
+	t0      fragment.Time // clip time 0 on the file's own clock
+	carried []*carried
 }
 
 // resolve finds what is carried of each stream.
@@ -35,6 +43,9 @@ func (c *cutting) resolve(ctx context.Context) error {
 		return err
 	}
 	if err := c.read(ctx); err != nil {
+		return err
+	}
+	if err := c.readText(ctx); err != nil {
 		return err
 	}
 	for _, s := range c.streams {
@@ -51,7 +62,11 @@ func (c *cutting) resolve(ctx context.Context) error {
 // The searches for both ends run side by side.
 func (c *cutting) seek(ctx context.Context) error {
 	c.begin, c.finish = map[*stream]stretch{}, map[*stream]stretch{}
+	c.shows, c.ends = map[*stream]stretch{}, map[*stream]stretch{}
 	c.t0 = c.a
+	if c.texts() {
+		c.clock = c.l.clock()
+	}
 	if err := c.useIndex(ctx); err != nil {
 		return err
 	}
@@ -60,6 +75,9 @@ func (c *cutting) seek(ctx context.Context) error {
 		if !s.text() {
 			ends.find(c.l, s, satSub(s.firstFrom(c.b), 1), c.finish)
 		}
+	}
+	if c.clock != nil {
+		ends.find(c.l, c.clock, satSub(c.clock.firstFrom(c.b), 1), c.ends)
 	}
 	ends.Go(func() error {
 		if c.pictures() {
@@ -72,12 +90,14 @@ func (c *cutting) seek(ctx context.Context) error {
 	return ends.wait()
 }
 
+// findSounds searches where sound begins, and text.
 func (c *cutting) findSounds(j *jobs) {
 	for _, s := range c.streams {
 		if s.audio() {
 			c.findSound(j, s)
 		}
 	}
+	c.findText(j)
 }
 
 // pictures reports whether the clip must begin at a keyframe.
@@ -119,10 +139,11 @@ func (c *cutting) lead(s *stream) int64 {
 func (c *cutting) read(ctx context.Context) (err error) {
 	head, cuts := bounds(c.begin, false)
 	tail, ends := bounds(c.finish, true)
+	head, cuts = c.around(head, cuts, c.shows)
 	if !cuts {
-		return nil // nothing but text, or all has ended before a
+		return nil // all has ended before a
 	}
-	if ends {
+	if tail, ends = c.around(tail, ends, c.ends); ends {
 		for _, at := range c.finish {
 			if at.after == nil && at.to > tail.from {
 				tail.to = max(tail.to, at.to)

@@ -2,7 +2,6 @@ package ogg
 
 import (
 	"context"
-	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -54,21 +53,41 @@ func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
 }
 
 // endsIn takes the link's last bytes, and reports whether all streams have a
-// page in them.
+// page in them but text, of which there may be none.
 func (l *link) endsIn(from int64, data []byte) bool {
 	found := scanPages(data, from, from == l.data)
 	l.pageBytes = int64(len(data)) / int64(max(1, len(found.pages)))
 	l.endDamage = found.damage
+	texts := map[*stream]*timeline{}
 	for i := range found.pages {
-		l.ends(&found.pages[i])
+		p := &found.pages[i]
+		switch s := l.stream(p.serial); {
+		case s == nil || p.off < s.data:
+		case s.text():
+			if texts[s] == nil {
+				texts[s] = newTimeline(s, false)
+			}
+			s.endsText(p, texts[s].add(p))
+		default:
+			s.ends(p)
+		}
 	}
-	return l.ended && !slices.ContainsFunc(l.streams, func(s *stream) bool { return !s.ended && !s.text() })
+	only, waiting, known := l.onlyText(), false, l.ended
+	for _, s := range l.streams {
+		waiting = waiting || !s.ended && (!s.text() || only)
+		if s.ended && (!s.text() || only) {
+			l.ended = true
+		}
+		if t := s.time(s.finish); s.ended && (!known || l.finish.Less(t)) {
+			l.finish, known = t, true
+		}
+	}
+	return l.ended && !waiting
 }
 
 // ends takes a page near the link's end.
-func (l *link) ends(p *page) {
-	s := l.stream(p.serial)
-	if s == nil || s.text() || !p.completes() {
+func (s *stream) ends(p *page) {
+	if !p.completes() {
 		return
 	}
 	pos, ok := s.position(p.granule)
@@ -81,9 +100,31 @@ func (l *link) ends(p *page) {
 		s.pageTicks = max(s.pageTicks, satSub(pos.end, s.finish))
 	}
 	s.finish, s.ended = max(s.finish, pos.end), true
-	if t := s.time(pos.end); !l.ended || l.finish.Less(t) {
-		l.finish, l.ended = t, true
+}
+
+// endsText takes a page of text near the link's end, and the texts that end on it.
+// Where the stream is ended by a page of its own, that says when. Else it ends with
+// the last text; one that does not say how long it shows does so for a tick at
+// least.
+func (s *stream) endsText(p *page, texts []placed) {
+	pos, ok := s.position(p.granule)
+	if !ok {
+		return
 	}
+	end, ends := pos.end, p.eos()
+	for _, q := range texts {
+		if !s.cue(q.data) {
+			continue
+		}
+		ends = false
+		if to := max(q.to, satAdd(q.from, 1)); to <= (1<<63-1)>>s.granuleShift() { // else it cannot be true
+			end = max(end, to)
+		}
+	}
+	if !ends && s.ended {
+		end = max(end, s.finish)
+	}
+	s.finish, s.ended = end, true
 }
 
 // probe returns the most bytes of a probe: half of the usual for sound of less

@@ -92,7 +92,7 @@ func FuzzHeaders(f *testing.F) {
 			m.time(p.end)
 			m.granule(p)
 		}
-		kateShift(d, g)
+		kateShift(d, g, g)
 		(&skeleton{}).add(d)
 	})
 }

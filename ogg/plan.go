@@ -42,12 +42,22 @@ func (c *cutting) assemble(resource *seek.Info) *clip {
 	}
 	note := "headers and pages"
 	if next > to {
+		for _, s := range streams {
+			if len(s.open) > 0 {
+				z.addOpen(s)
+			}
+		}
 		out.parts = append(out.parts,
 			seek.Literal(append(literal, z.bytes()...), "headers and first pages"),
 			c.middle(resource, streams, to, next))
 		literal, z.pages, note = nil, nil, "last pages"
 		if c.tail != nil {
 			c.layTail(z, next, end)
+		}
+		for _, s := range streams {
+			if s.s.text() {
+				c.layText(z, s, next)
+			}
 		}
 	}
 	for _, s := range streams {
@@ -72,7 +82,9 @@ func (c *cutting) assemble(resource *seek.Info) *clip {
 
 // edges returns the bytes of the clip's zones: the first pages [from, to), the
 // middle [to, next) and the last pages [next, end). Where there is no middle,
-// next is at most to.
+// next is at most to. With text, the first pages are all of the head, since one
+// that ended before may stand there, and the last pages reach back to the first
+// text that is not the clip's.
 func (c *cutting) edges() (from, to, next, end int64) {
 	from, next = -1, -1
 	var rest int64
@@ -108,15 +120,50 @@ func (c *cutting) edges() (from, to, next, end int64) {
 		}
 		end = max(end, c.head.pageEnd(k.last.ends.off), c.tail.pageEnd(k.last.ends.off))
 	}
+	if c.before != nil {
+		if from < 0 {
+			from = c.head.from
+		}
+		to = max(to, c.head.to)
+	}
+	if c.behind != nil {
+		if next < 0 {
+			next = c.tail.from
+		}
+		next, end = max(to, c.textEdge(next)), max(end, c.tail.to)
+		if next < c.tail.from {
+			c.tail = c.behind
+		}
+	}
 	switch {
 	case from < 0:
 		return 0, 0, 0, 0
-	case next < 0: // all end by themselves
+	case next < 0 && c.before == nil: // all end by themselves
 		next, end = max(rest, to), max(rest, to)
 	case next < to || c.tail == nil:
 		to, next = max(to, end), 0
 	}
 	return from, to, next, max(end, to)
+}
+
+// textEdge returns where the last pages of a clip with text begin at the latest:
+// nothing that is in the middle goes on there, and none of its text begins behind
+// the clip.
+func (c *cutting) textEdge(next int64) int64 {
+	for again := true; again; {
+		again = false
+		for _, k := range c.carried {
+			if !k.s.text() {
+				continue
+			}
+			for _, q := range k.behind {
+				if q.begins.off < next && (q.ends.off >= next || q.from >= k.end) {
+					next, again = q.begins.off, true
+				}
+			}
+		}
+	}
+	return next
 }
 
 // pageEnd returns the end of the region's page at off, 0 where there is none.
@@ -150,7 +197,7 @@ func (c *cutting) middle(resource *seek.Info, streams []*laid, from, to int64) s
 	change := Renumber{Drop: len(c.l.others) > 0 || len(c.streams) < len(c.l.streams) || c.l.skeleton != nil && !c.l.skeleton.ended}
 	for _, s := range streams {
 		if s.empty {
-			change.Drop = change.Drop || !s.s.text()
+			change.Drop = true
 			continue
 		}
 		s.shift.Before, s.shift.After = -1, c.tail.firstNumber(s.s, to)
@@ -177,7 +224,7 @@ func (c *cutting) layTail(z *zone, from, to int64) {
 	for i := range c.tail.pages {
 		p := &c.tail.pages[i]
 		s := z.streams[p.serial]
-		if s == nil || p.off < from || p.off >= to || s.ended {
+		if s == nil || p.off < from || p.off >= to || s.ended || s.s.text() {
 			continue
 		}
 		if !begun[s] {
@@ -185,6 +232,19 @@ func (c *cutting) layTail(z *zone, from, to int64) {
 		}
 		s.w.open = p.continued()
 		z.add(p)
+	}
+}
+
+// layText lays the texts that stand from a place on, behind the middle.
+func (c *cutting) layText(z *zone, s *laid, from int64) {
+	if seq, known := s.numberBefore(from); known {
+		s.w.seq = seq + 1 + s.shift.Pages
+	}
+	s.w.open = false
+	for _, q := range s.behind {
+		if q.begins.off >= from && q.from < s.end {
+			z.addCue(s, q)
+		}
 	}
 }
 
@@ -206,6 +266,12 @@ func (c *cutting) state(out *clip) {
 			continue
 		}
 		from, to, shown, until = from.Min(a), to.Max(b), shown.Min(p), until.Max(q)
+	}
+	for _, k := range c.carried {
+		if k.s.text() && k.s.ended { // text may go on behind the end of all others
+			last := c.b.Min(k.s.time(k.s.finish))
+			to, until = to.Max(last), until.Max(last)
+		}
 	}
 	out.covered, out.presented = fragment.Between(from, to), fragment.Between(shown, until)
 	if c.l.skeleton != nil && c.l.skeleton.lies.Load() {
@@ -316,9 +382,13 @@ func (c *cutting) clipSkeleton(streams []*laid) *headerStream {
 	for _, s := range streams {
 		first := int64(0)
 		if c.original && !s.empty {
-			first = s.first.from
-			if s.s.lapped() {
+			switch first = s.first.from; {
+			case s.s.lapped():
 				first = s.pair.from
+			case s.s.text() && len(s.early) > 0:
+				first = min(s.early[0].from, s.start)
+			case s.s.text():
+				first = s.start
 			}
 		}
 		packets = append(packets, k.fisbonePacket(s.s, s.shift.As, len(s.headerPackets(c)), s.s.before(first)))

@@ -40,10 +40,13 @@ type Shift struct {
 	Pages uint32
 	// Granule is subtracted from granule positions.
 	Granule int64
-	// Ticks and Bits are set for text: so much earlier each begins, and so many
-	// bits of the granule position count from the earliest that still shows.
-	Ticks int64
-	Bits  uint
+	// Text says that it is a stream of text: each begins Ticks earlier, End is the
+	// tick of the original at which the clip ends, and so many Bits of the granule
+	// position count from the earliest that still shows. What begins at the end or
+	// later is moved to the end, and nothing ends the stream: the clip does.
+	Text       bool
+	Ticks, End int64
+	Bits       uint
 	// Kate says that text packets hold times too.
 	Kate bool
 	// Before is the number of the stream's last page before the part, and After
@@ -56,7 +59,7 @@ func (s *Shift) granule(g int64) int64 {
 	if g == noGranule {
 		return g
 	}
-	if s.Bits == 0 {
+	if !s.Text {
 		return g - s.Granule
 	}
 	k := keyed{s.Bits}
@@ -64,7 +67,7 @@ func (s *Shift) granule(g int64) int64 {
 	if !ok {
 		return g
 	}
-	return k.granule(position{end: max(0, satSub(p.end, s.Ticks)), key: max(0, satSub(p.key, s.Ticks))})
+	return k.granule(position{end: max(0, satSub(min(p.end, s.End), s.Ticks)), key: max(0, satSub(min(p.key, s.End), s.Ticks))})
 }
 
 // apply changes a whole page in place.
@@ -72,11 +75,18 @@ func (s *Shift) apply(p []byte) {
 	binary.LittleEndian.PutUint64(p[6:], uint64(s.granule(int64(binary.LittleEndian.Uint64(p[6:])))))
 	binary.LittleEndian.PutUint32(p[14:], s.As)
 	binary.LittleEndian.PutUint32(p[18:], binary.LittleEndian.Uint32(p[18:])+s.Pages)
-	if s.Kate && s.Ticks != 0 {
+	if s.Text {
+		p[5] &^= flagEOS
+	}
+	if s.Kate {
 		q, _ := parsePage(p, 0) // the checksum is wrong already
 		for _, f := range q.pieces() {
-			if f.begins && f.ends {
-				copy(f.data, kateShift(f.data, s.Ticks))
+			switch {
+			case !f.begins || len(f.data) == 0:
+			case f.data[0] == kateEnd:
+				f.data[0] = kateKeep
+			default:
+				copy(f.data, kateShift(f.data, s.Ticks, s.End))
 			}
 		}
 	}

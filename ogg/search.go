@@ -26,7 +26,7 @@ func (l *link) recognize(off int64, data []byte) ([]seek.Mark, int64) {
 	for i := range found.pages {
 		p := &found.pages[i]
 		s := l.stream(p.serial)
-		if s == nil || s.text() || !p.completes() || p.off < s.data {
+		if s == nil || s.text() && !l.onlyText() || !p.completes() || p.off < s.data {
 			continue
 		}
 		if pos, ok := s.position(p.granule); ok {
@@ -35,6 +35,12 @@ func (l *link) recognize(off int64, data []byte) ([]seek.Mark, int64) {
 	}
 	l.tell(marks)
 	return marks, found.rest
+}
+
+// onlyText reports whether there is nothing but text, whose pages then tell the
+// time.
+func (l *link) onlyText() bool {
+	return !slices.ContainsFunc(l.streams, func(s *stream) bool { return !s.text() })
 }
 
 // watchers are told of marks as they are found.

@@ -109,14 +109,16 @@ func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, trac
 	return c.assemble(resource), nil
 }
 
-// carries reports whether a packet is carried that is not text, or whether all
-// that is selected is text.
+// carries reports whether a packet is carried, or whether all that is selected is
+// text.
 func (c *cutting) carries() bool {
 	text := 0
 	for _, k := range c.carried {
 		switch {
 		case k.s.text():
-			text++
+			if text++; len(k.early)+len(k.behind) > 0 {
+				return true
+			}
 		case !k.empty:
 			return true
 		}

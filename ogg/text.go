@@ -29,7 +29,8 @@ func (k keyed) position(g int64) (position, bool) {
 // moves.
 func (k keyed) granule(p position) int64 {
 	most := int64(1)<<k.shift - 1
-	base := max(p.key, p.end-most)
+	base := min(max(p.key, p.end-most), (1<<63-1)>>k.shift)
+	p.end = min(p.end, base+most)
 	return base<<k.shift | (p.end - base)
 }
 
@@ -42,6 +43,8 @@ type kate struct {
 const (
 	kateHeader = 0x80 // type of the first header packet
 	kateText   = 0x00 // type of a packet that shows text
+	kateKeep   = 0x01 // type of a packet that only says that the stream goes on
+	kateRepeat = 0x02 // type of a packet that shows again what one before it does
 	kateEnd    = 0x7f // type of the last packet
 )
 
@@ -83,27 +86,50 @@ func (m *mapping) goodbye() []byte {
 	return nil
 }
 
+// cue reports whether a packet shows something. Others say that the stream goes
+// on, or end it.
+func (m *mapping) cue(p []byte) bool {
+	if _, ok := m.codec.(*kate); ok {
+		_, _, ok := kateShows(p)
+		return ok
+	}
+	return len(p) > 0
+}
+
+// kateTimes is how many bytes of a text packet its type and times take: where it
+// begins, how long it shows, and how much earlier the first began that still
+// shows then.
+const kateTimes = 25
+
 // kateShows returns the ticks between which a text shows; ok is false where the
-// packet shows none.
+// packet shows none. The packet may be cut off behind its times.
 func kateShows(p []byte) (from, to int64, ok bool) {
-	if len(p) < 25 || p[0] != kateText {
+	if len(p) < kateTimes || p[0] != kateText && p[0] != kateRepeat {
 		return 0, 0, false
 	}
 	from = int64(binary.LittleEndian.Uint64(p[1:]))
-	return from, satAdd(from, int64(binary.LittleEndian.Uint64(p[9:]))), true
+	length := int64(binary.LittleEndian.Uint64(p[9:]))
+	return from, satAdd(from, length), from >= 0 && length >= 0
 }
 
 // kateShift returns the packet with its text delta ticks earlier. One that
-// would begin before 0 is shortened to begin there.
-func kateShift(p []byte, delta int64) []byte {
+// would begin before 0 is shortened to begin there, and one that begins at end or
+// later, on the original's clock, does not show: it begins at the end and lasts
+// no time.
+func kateShift(p []byte, delta, end int64) []byte {
 	from, to, ok := kateShows(p)
 	if !ok {
 		return p
 	}
 	p = slices.Clone(p)
-	from, to = max(0, satSub(from, delta)), max(0, satSub(to, delta))
+	first := satSub(from, int64(binary.LittleEndian.Uint64(p[17:])))
+	if from >= end {
+		from, to = end, end
+	}
+	from, to, first = max(0, satSub(from, delta)), max(0, satSub(to, delta)), max(0, satSub(first, delta))
 	binary.LittleEndian.PutUint64(p[1:], uint64(from))
 	binary.LittleEndian.PutUint64(p[9:], uint64(to-from))
+	binary.LittleEndian.PutUint64(p[17:], uint64(max(0, from-first))) // decoders refuse more than from
 	return p
 }
 

@@ -104,7 +104,7 @@ func placeText(out []placed, pos position) {
 	for i := range out {
 		q := &out[i]
 		q.from, q.to = pos.end, pos.end
-		if from, to, ok := kateShows(q.data); ok && q.data[0] == kateText {
+		if from, to, ok := kateShows(q.data); ok {
 			q.from, q.to = from, to
 		}
 	}

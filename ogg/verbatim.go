@@ -22,6 +22,9 @@ func (c *cutting) verbatim(resource *seek.Info) *clip {
 			to = max(to, c.finish[k.s].to)
 		}
 	}
+	if from < 0 && c.before != nil { // only text
+		from, to = c.textPages()
+	}
 	header := seek.Range{Offset: c.l.off, Length: max(c.l.data, c.l.headers) - c.l.off}
 	if from >= 0 {
 		from = max(from, header.Offset+header.Length)
@@ -39,6 +42,21 @@ func (c *cutting) verbatim(resource *seek.Info) *clip {
 	}
 	out.presented = out.covered
 	return out
+}
+
+// textPages returns the pages that may hold the clip's text: from the first text
+// that it needs.
+func (c *cutting) textPages() (from, to int64) {
+	from, to = c.head.from, c.head.to
+	for _, k := range c.carried {
+		for _, q := range k.early {
+			from = min(from, q.begins.off)
+		}
+	}
+	if c.tail != nil {
+		to = c.tail.to
+	}
+	return from, to
 }
 
 // watched is a part of pages as they are; damage in them is reported.

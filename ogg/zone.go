@@ -33,9 +33,7 @@ type laid struct {
 func (z *zone) add(p *page) {
 	s := z.streams[p.serial]
 	switch {
-	case s == nil || s.empty || p.off < s.s.data:
-	case s.s.text():
-		z.addText(s, p)
+	case s == nil || s.empty || p.off < s.s.data || s.s.text(): // text is laid by itself
 	default:
 		z.addMedia(s, p)
 	}
@@ -133,23 +131,24 @@ func (z *zone) flushLast(s *laid) {
 	s.ended = true
 }
 
-// addText lays the texts of a page that begin within the clip.
-func (z *zone) addText(s *laid, p *page) {
-	for _, q := range s.inside {
-		if q.begins.off == p.off {
-			z.addCue(s, q)
-		}
-	}
-}
-
-// addCue lays a text on a page of its own.
+// addCue lays a text on pages of its own.
 func (z *zone) addCue(s *laid, q placed) {
 	data := q.data
 	if s.shift.Kate {
-		data = kateShift(data, s.shift.Ticks)
+		data = kateShift(data, s.shift.Ticks, s.shift.End)
 	}
 	z.put(s, piece{data: data, begins: true, ends: true}, q.granule)
 	z.flush(s, q.granule, 0)
+}
+
+// addOpen lays the beginning of a text that goes on in the middle of the clip.
+func (z *zone) addOpen(s *laid) {
+	data := s.open
+	if s.shift.Kate {
+		data = kateShift(data, s.shift.Ticks, s.shift.End)
+	}
+	z.put(s, piece{data: data, begins: true}, noGranule)
+	z.flush(s, noGranule, 0)
 }
 
 // endText lays the last page of a text stream.
