@@ -246,6 +246,9 @@ func (r *linkReader) done() bool {
 		}
 		waiting = waiting || !s.begun && !s.text()
 	}
+	if r.link.data < 0 && r.link.onlyText() {
+		return r.pages.at > r.link.headers+firstPages
+	}
 	return !waiting || r.link.data >= 0 && r.pages.at > r.link.data+firstPages
 }
 

@@ -41,15 +41,16 @@ func (c *cutting) assemble(resource *seek.Info) *clip {
 		}
 	}
 	note := "headers and pages"
-	if next > to {
+	if next > to || next == to && c.behind != nil {
 		for _, s := range streams {
 			if len(s.open) > 0 {
 				z.addOpen(s)
 			}
 		}
-		out.parts = append(out.parts,
-			seek.Literal(append(literal, z.bytes()...), "headers and first pages"),
-			c.middle(resource, streams, to, next))
+		out.parts = append(out.parts, seek.Literal(append(literal, z.bytes()...), "headers and first pages"))
+		if middle := c.middle(resource, streams, to, next); next > to {
+			out.parts = append(out.parts, middle)
+		}
 		literal, z.pages, note = nil, nil, "last pages"
 		if c.tail != nil {
 			c.layTail(z, next, end)
@@ -203,7 +204,7 @@ func (c *cutting) middle(resource *seek.Info, streams []*laid, from, to int64) s
 		s.shift.Before, s.shift.After = -1, c.tail.firstNumber(s.s, to)
 		last, known := s.seen, true
 		if s.s.text() { // where the number is not known, those of the original stay
-			last, known = s.numberBefore(from - 1)
+			last, known = s.numberBefore(from)
 		}
 		if known {
 			s.shift.Pages, s.shift.Before = s.w.seq-(last+1), int64(last)

@@ -109,14 +109,14 @@ func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, trac
 	return c.assemble(resource), nil
 }
 
-// carries reports whether a packet is carried, or whether all that is selected is
-// text.
+// carries reports whether a packet is carried, or whether all that is selected there
+// is text.
 func (c *cutting) carries() bool {
 	text := 0
 	for _, k := range c.carried {
 		switch {
 		case k.s.text():
-			if text++; len(k.early)+len(k.behind) > 0 {
+			if text++; len(k.early)+len(k.behind) > 0 || k.s.ended && c.a.Less(k.s.time(k.s.finish)) {
 				return true
 			}
 		case !k.empty:
