@@ -48,51 +48,132 @@ func (t *track) groupsInParts(d *demand, s *sampleTables, first, to, total int64
 var groupsActedOn = []string{groupRAP, groupSync, groupRoll, groupPreroll, groupKey}
 
 // partsInParts adds to s what the large subs say of its samples [first, to) of
-// total. They are read up to there, for nothing tells how long their entries are;
-// but where there is one of the same length for each sample, those alone.
+// total.
 func (t *track) partsInParts(d *demand, s *sampleTables, first, to, total int64) error {
 	for _, n := range t.stblNode.children {
 		if n.typ != "subs" || !n.large {
 			continue
 		}
-		table, ok, err := n.tableOf(d, 8, partsFields)
+		p, err := n.partsOf(d, first, to, total)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			continue
-		}
-		head, _ := n.begin(d, 8)
-		p := &sampleParts{version: head[0], flags: be.Uint32(head) & 0xffffff}
-		length := n.off + n.size - table.off
-		if table.count == total && length%total == 0 && length/total >= partsFields {
-			each := length / total
-			data, ok := d.need(table.off+first*each, (to-first)*each, n.typ)
-			if !ok {
-				continue
-			}
-			if uniform(data, each, p.stride()) {
-				p.entries = slices.Concat(be.AppendUint32(nil, uint32(first+1)), data[min(4, len(data)):])
-				p.mark(to-first, to)
-				s.extras.parts = append(s.extras.parts, p)
-				continue
-			}
-		}
-		for k := min(length, int64(float64(length)*float64(to)/float64(max(1, total))*1.06)+bigTable); ; k = min(length, 2*k) {
-			if p.entries, ok = d.need(table.off, k, n.typ); !ok {
-				break
-			}
-			bad := p.mark(table.count, to)
-			if bad >= 0 && k == length {
-				return damaged(n.typ, table.off+int64(bad), "its entries do not fit into its %d bytes", n.size)
-			}
-			if bad < 0 {
-				s.extras.parts = append(s.extras.parts, p)
-				break
-			}
+		if p != nil {
+			s.extras.parts = append(s.extras.parts, p)
 		}
 	}
 	return nil
+}
+
+// partsOf reads a large subs from the beginning up to its samples [first, to) of
+// total, for only entries themselves tell how long they are. Where there is one for
+// each sample it reads those alone if all are equally long, or from the end if that
+// is nearer. It is nil while bytes are missing.
+func (n *node) partsOf(d *demand, first, to, total int64) (*sampleParts, error) {
+	table, ok, err := n.tableOf(d, 8, partsFields)
+	if err != nil || !ok {
+		return nil, err
+	}
+	head, _ := n.begin(d, 8)
+	p := &sampleParts{version: head[0], flags: be.Uint32(head) & 0xffffff}
+	length := n.off + n.size - table.off
+	if table.count == total && length%total == 0 && length/total >= partsFields {
+		each := length / total
+		data, ok := d.need(table.off+first*each, (to-first)*each, n.typ)
+		if !ok {
+			return nil, nil
+		}
+		if uniform(data, each, p.stride()) {
+			p.take(data, first, to)
+			return p, nil
+		}
+	}
+	part := func(samples int64) int64 { // of the length, if all are equally long
+		return min(length, int64(float64(length)*float64(samples)/float64(max(1, total))*runsShare)+bigTable)
+	}
+	if table.count == total && total-first < to {
+		for k := part(total - first); k < length; k = min(length, 2*k) {
+			data, ok := d.need(table.off+length-k, k, n.typ)
+			if !ok {
+				return nil, nil
+			}
+			if data = p.fromEnd(data, total-first); data != nil {
+				p.take(data, first, to)
+				return p, nil
+			}
+		}
+	}
+	for k := part(to); ; k = min(length, 2*k) {
+		if p.entries, ok = d.need(table.off, k, n.typ); !ok {
+			return nil, nil
+		}
+		switch bad := p.mark(table.count, to); {
+		case bad < 0:
+			return p, nil
+		case k == length:
+			return nil, damaged(n.typ, table.off+int64(bad), "its entries do not fit into its %d bytes", n.size)
+		}
+	}
+}
+
+// take takes the entries of the samples [first, to) from the beginning of some with
+// one for each sample.
+func (p *sampleParts) take(entries []byte, first, to int64) {
+	p.entries = slices.Concat(be.AppendUint32(nil, uint32(first+1)), entries[min(4, len(entries)):])
+	p.mark(to-first, to)
+}
+
+// next returns where the entry ends that begins at an offset of some with one for
+// each sample; ok is false where none can begin.
+func (p *sampleParts) next(entries []byte, at int) (end int, ok bool) {
+	if at+partsFields > len(entries) || be.Uint32(entries[at:]) != 1 {
+		return 0, false
+	}
+	end = at + partsFields + int(be.Uint16(entries[at+4:]))*p.stride()
+	return end, end <= len(entries)
+}
+
+// longestParts is how long an entry of a subs may be that is read from the end, in
+// bytes.
+const longestParts = 4 << 10
+
+// fromEnd returns the last so many entries of a subs that has one for each sample,
+// out of its last bytes; nil where those do not hold them. Where entries begin shows
+// in that only a chain of them reaches the end: of all that begin at the first bytes
+// it follows those that might be until a single one is left.
+func (p *sampleParts) fromEnd(data []byte, samples int64) []byte {
+	begins := make([]bool, len(data)+1)
+	chains := min(longestParts, len(data))
+	for i := range chains {
+		begins[i] = true
+	}
+	at := 0
+	for ; at < len(data); at++ {
+		if !begins[at] {
+			continue
+		}
+		if chains == 1 {
+			break
+		}
+		chains--
+		if end, ok := p.next(data, at); ok && !begins[end] {
+			begins[end] = true
+			chains++
+		}
+	}
+	var starts []int
+	for at < len(data) {
+		end, ok := p.next(data, at)
+		if !ok {
+			return nil
+		}
+		starts = append(starts, at)
+		at = end
+	}
+	if int64(len(starts)) < samples {
+		return nil
+	}
+	return data[starts[int64(len(starts))-samples]:]
 }
 
 // uniform reports whether all entries of a subs are of a length, and each is for

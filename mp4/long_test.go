@@ -33,10 +33,11 @@ type longFilm struct {
 	unsure   bool // the mdhd says that the media lasts longer than it does
 	pcm      bool // sound of one size, in chunks of half a second
 	grouped  bool // sbgp of open groups, and of layers nearly without runs
-	parts    int  // a subs for each picture with so many parts; -1: of different numbers
+	parts    int  // a subs for each picture with so many parts; negative: of so many numbers
 	locked   lock // encrypted
 	rolls    bool // a short sbgp behind all other tables
 	twice    bool // two tracks of sound
+	longer   int  // how many more pictures a chunk may have
 }
 
 // lock is where a film's encryption information is.
@@ -86,7 +87,7 @@ func (f longFilm) build() (*seektest.Source, int64) {
 		at = start
 		for second := range f.seconds {
 			for pictures := 0; pictures < 60; {
-				n := min(1+r.below(2), 60-pictures) // chunks as short as ffmpeg makes them
+				n := min(1+r.below(2+f.longer), 60-pictures) // chunks as short as ffmpeg makes them
 				pictures += n
 				video.chunk(at, n)
 				for range n {
@@ -272,7 +273,7 @@ func (f longFilm) subs(samples int) []byte {
 	for i := range samples {
 		n := f.parts
 		if n < 0 {
-			n = 1 + 2*(i%2) // two on average, of which the length of the table alone speaks
+			n = 1 + 2*(i%-f.parts) // for two numbers two on average, of which the length of the table alone speaks
 		}
 		entries = append(append(entries, u32(1)...), 0, byte(n))
 		for range n {
@@ -355,7 +356,7 @@ var longFilms = map[string]longFilm{
 	"pcm":       {seconds: 150, pcm: true},
 	"listed":    {seconds: 150, listed: true},
 	"rolls":     {seconds: 100, listed: true, rolls: true},
-	"16 bits":   {seconds: 100, listed: true, compact: true},
+	"16 bits":   {seconds: 100, listed: true, compact: true, longer: 2},
 	"two":       {seconds: 100, twice: true},
 	"two pcm":   {seconds: 100, twice: true, pcm: true},
 	"zero":      {seconds: 100, listed: true, zero: true},
@@ -367,7 +368,8 @@ var longFilms = map[string]longFilm{
 	"all dense": {seconds: 150, compact: true, dense: true, depends: true},
 	"groups":    {seconds: 401, grouped: true},
 	"parts":     {seconds: 60, parts: 1},
-	"any parts": {seconds: 60, parts: -1},
+	"any parts": {seconds: 60, parts: -2},
+	"7 numbers": {seconds: 60, parts: -7},
 	"senc":      {seconds: 200, locked: lockedInSenc},
 	"trak senc": {seconds: 200, locked: lockedInTrak},
 	"vectors":   {seconds: 60, locked: lockedInSencOne},
@@ -406,11 +408,18 @@ func TestPartsTrips(t *testing.T) {
 			seektest.Counted(t, name, func(t *testing.T) {
 				source, _ := f.build()
 				source.Latency = 30 * time.Millisecond
-				for _, at := range []float64{86.5, 816, 10, 450}[:full(4, 2)] {
+				var early int64
+				for _, at := range []float64{74, 816, 10, 430}[:full(4, 2)] {
 					got := f.cost(t, source, formats.Limits{Whole: 1}, at)
 					t.Logf("at %g s: %d bytes in %d requests, %d round trips", at, got.Bytes, got.Requests, got.FirstMediaTrips)
 					if got.FirstMediaTrips > f.trips() {
 						t.Errorf("at %g s: %d round trips to the first media byte, want at most %d", at, got.FirstMediaTrips, f.trips())
+					}
+					switch { // tables are added up from the nearer end
+					case at == 74:
+						early = got.Bytes
+					case at == 816 && got.Bytes > early*3/2:
+						t.Errorf("%d bytes late in the film, %d as early", got.Bytes, early)
 					}
 				}
 			})
@@ -421,7 +430,7 @@ func TestPartsTrips(t *testing.T) {
 // trips is how many round trips it may take until the first media byte.
 func (f longFilm) trips() int {
 	misled := 0
-	if f.uneven || f.parts < 0 {
+	if f.uneven || f.parts == -2 {
 		misled = budget.TripsMisled
 	}
 	if f.moovLast {

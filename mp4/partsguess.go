@@ -159,20 +159,18 @@ func (t *track) supposedAux(samples, chunks int64) (out [][]*node) {
 	return out
 }
 
-// supposedExtras is what else is said of samples at the end of the stbl: parts of
-// them of the same length for each, or groups with entries as long as there is
-// room.
-func (t *track) supposedExtras(d *demand, samples int64) (out [][]*node) {
+// supposedExtras is what else is said of samples at the end of the stbl: groups with
+// entries as long as there is room, or parts where that is more than groups take, or
+// the same for each sample.
+func (t *track) supposedExtras(d *demand, samples int64) [][]*node {
 	stbl := t.stblNode
 	at, left := stbl.next, stbl.off+stbl.size-stbl.next
-	if each := (left - 16) / samples; (left-16)%samples == 0 && each >= partsFields {
-		return append(out, []*node{supposedBox("subs", at, left, words(0, samples))})
+	entries := (left - 24) / 8
+	if each := (left - 16) / samples; (left-16)%samples == 0 && each >= partsFields || entries > samples+samples/unevenness {
+		return [][]*node{{supposedBox("subs", at, left, words(0, samples))}}
 	}
-	if entries := (left - 24) / 8; entries <= samples+samples/unevenness {
-		// Others may stand before, with descriptions, and be shorter.
-		d.wish(at, min(left, groupsGuess), "boxes")
-		size := 24 + 8*entries
-		out = append(out, []*node{supposedBox("sbgp", at+left-size, size, words(1<<24, 0, 0, entries))})
-	}
-	return out
+	// Others may stand before, with descriptions, and be shorter.
+	d.wish(at, min(left, groupsGuess), "boxes")
+	size := 24 + 8*entries
+	return [][]*node{{supposedBox("sbgp", at+left-size, size, words(1<<24, 0, 0, entries))}}
 }
