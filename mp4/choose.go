@@ -125,7 +125,7 @@ const maxTimescale = 10_000_000
 // that the interval begins and ends on a tick. Sound that is counted in samples
 // begins on one; nothing finer can be heard. Durations keep within 32 bits.
 func (t *track) refinement(segments []segment, want fragment.Interval) int64 {
-	if t.kind == formats.Audio && t.timescale >= int64(t.entry.rate) {
+	if t.kind == formats.Audio && (t.timescale >= int64(t.entry.rate) || t.timescale == t.entry.unitRate()) {
 		return 1
 	}
 	k := int64(1)

@@ -78,6 +78,9 @@ func (e *sampleEntry) readAudioConfig(config []byte) {
 	unsaid := c.Core == objectLC && !c.SBR && !c.NoSBR && c.Rate <= 24000
 	e.sbr = c.SBR || unsaid && e.rate == 2*c.Rate
 	e.sbrMaybe = unsaid && !e.sbr
+	if c.Object != objectUSAC {
+		e.coreRate = c.Rate
+	}
 	if rate := cmp.Or(c.OutputRate, c.Rate); rate > 0 && (c.SBR || e.rate == 0) { // the entry's field ends at 65,535 Hz
 		e.rate = rate
 	}
@@ -91,6 +94,9 @@ func (e *sampleEntry) readAudioConfig(config []byte) {
 
 // objectLC is the audio object type of AAC-LC.
 const objectLC = 2
+
+// objectUSAC is the audio object type of xHE-AAC.
+const objectUSAC = 42
 
 // objectPS is the audio object type of HE-AAC with parametric stereo.
 const objectPS = 29

@@ -13,6 +13,7 @@
 //	             encrypted.go, keys.go)
 //	choose.go    maps an interval through the edit lists to samples (cut.go)
 //	pcm.go       makes a sample of each frame of PCM
+//	soundrate.go counts sound by its samples
 //	refresh.go   tells sync samples that are no whole pictures
 //	plan.go      lays the chosen samples out and lists their byte ranges
 //	write.go     writes the clip's new moov (writetables.go)

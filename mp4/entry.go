@@ -15,6 +15,7 @@ type sampleEntry struct {
 	codec     string // as in RFC 6381
 	encrypted bool
 	ivSize    int  // bytes of each sample's initialization vector, as tenc says
+	coreRate  int  // of AAC, before spectral band replication doubles it, in Hz
 	sbr       bool // HE-AAC: there is spectral band replication
 	sbrMaybe  bool // there may be: nothing says
 

@@ -301,6 +301,11 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 		t = t.inFrames()
 	}
 	cut := v.choose(t, want, v.hole == nil) // fragments that are passed on keep their timescale
+	if n := len(cut.ranges); n > 0 && !c.fragmented {
+		if in := t.inUnits(sampleRange{cut.ranges[0].from, cut.ranges[n-1].to}); in != t {
+			t, cut = in, v.choose(in, want, true)
+		}
+	}
 	from, to, ok := v.needs(t, want)
 	switch {
 	case len(cut.ranges) > 0:
