@@ -23,8 +23,9 @@ type textCarried struct {
 	// it, as far as its first pages hold them, and behind all that were seen at its
 	// last pages. What stands between passes by and is not looked at before.
 	early, behind []placed
-	// open is the beginning of a text that goes on behind the first pages.
-	open []byte
+	// open is a text that goes on behind the first pages, and beyond one that goes on
+	// behind the last: it begins behind the clip. Without data there is none.
+	open, beyond packet
 	// missed says that a text that began before what was looked through may be left
 	// out.
 	missed  bool
@@ -102,7 +103,7 @@ func (c *cutting) carryText(ctx context.Context, k *carried) error {
 	k.open, k.missed = open, c.before.from > c.l.data
 	k.number(c, c.before, c.before.from == c.l.data)
 	if c.behind != nil {
-		k.behind, _ = c.behind.cues(s, c.l)
+		k.behind, k.beyond = c.behind.cues(s, c.l)
 		k.number(c, c.behind, c.behind.from == c.before.to)
 	}
 	if k.missed {
@@ -124,6 +125,9 @@ func (c *cutting) carryText(ctx context.Context, k *carried) error {
 				q.data = slices.Clone(q.data)
 				q.data[0] = kateText
 			}
+			if q.from < k.start { // its page may have been that of a later text, too
+				q.granule = s.granuleOf(q)
+			}
 			k.early, k.missed = append(k.early, q), k.missed && q.from >= k.start
 		}
 	}
@@ -132,7 +136,7 @@ func (c *cutting) carryText(ctx context.Context, k *carried) error {
 
 // cues returns the packets of s that end in the region and show something, and the
 // beginning of one that goes on behind it.
-func (r *region) cues(s *stream, l *link) (out []placed, open []byte) {
+func (r *region) cues(s *stream, l *link) (out []placed, open packet) {
 	line := newTimeline(s, r.from == l.data)
 	for i := range r.pages {
 		if p := &r.pages[i]; p.serial == s.serial && p.off >= s.data {
@@ -144,7 +148,7 @@ func (r *region) cues(s *stream, l *link) (out []placed, open []byte) {
 		}
 	}
 	if line.asm.joining {
-		open = line.asm.partial
+		open = packet{data: line.asm.partial, begins: line.asm.begins}
 	}
 	return out, open
 }

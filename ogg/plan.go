@@ -43,7 +43,7 @@ func (c *cutting) assemble(resource *seek.Info) *clip {
 	note := "headers and pages"
 	if next > to || next == to && c.behind != nil {
 		for _, s := range streams {
-			if len(s.open) > 0 {
+			if len(s.open.data) > 0 {
 				z.addOpen(s)
 			}
 		}
@@ -156,6 +156,9 @@ func (c *cutting) textEdge(next int64) int64 {
 		for _, k := range c.carried {
 			if !k.s.text() {
 				continue
+			}
+			if at := k.beyond.begins.off; len(k.beyond.data) > 0 && at < next {
+				next, again = at, true
 			}
 			for _, q := range k.behind {
 				if q.begins.off < next && (q.ends.off >= next || q.from >= k.end) {

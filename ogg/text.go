@@ -112,6 +112,16 @@ func kateShows(p []byte) (from, to int64, ok bool) {
 	return from, satAdd(from, length), from >= 0 && length >= 0
 }
 
+// granuleOf returns the granule position of a text on a page of its own. Kate says
+// it itself.
+func (m *mapping) granuleOf(q placed) int64 {
+	if _, ok := m.codec.(*kate); !ok {
+		return q.granule
+	}
+	first := satSub(q.from, int64(binary.LittleEndian.Uint64(q.data[17:])))
+	return m.granule(position{end: q.from, key: min(max(0, first), q.from)})
+}
+
 // kateShift returns the packet with its text delta ticks earlier. One that
 // would begin before 0 is shortened to begin there, and one that begins at end or
 // later, on the original's clock, does not show: it begins at the end and lasts

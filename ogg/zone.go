@@ -143,7 +143,7 @@ func (z *zone) addCue(s *laid, q placed) {
 
 // addOpen lays the beginning of a text that goes on in the middle of the clip.
 func (z *zone) addOpen(s *laid) {
-	data := s.open
+	data := s.open.data
 	if s.shift.Kate {
 		data = kateShift(data, s.shift.Ticks, s.shift.End)
 	}
