@@ -33,6 +33,8 @@ type cut struct {
 	// which is the same for all: for each stretch between discontinuities of which
 	// that is known.
 	clocks map[int64]time.Duration
+	// keeps says that what was read may not be had again.
+	keeps bool
 
 	mu     sync.Mutex
 	pieces map[int]*piece
@@ -280,7 +282,7 @@ func (c *cut) neighbours() []extent {
 			out = append(out, extent{name, r})
 		}
 	}
-	if last.end()-segments.Duration(c.interval.End) < atBound && !c.s.silent() {
+	if d := last.end() - segments.Duration(c.interval.End); d < atBound && d > -atBound && !c.s.silent() {
 		add(c.last+1, last, edgeBytes)
 	}
 	if first.init != nil && first.init.uri != "" && segments.Duration(c.interval.Start)-first.start < atBound/3 {

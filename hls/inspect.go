@@ -122,7 +122,7 @@ func (c *cut) tracks(ctx context.Context) ([]formats.Track, error) {
 		}
 		return tracksOf(p.ts), nil
 	case fragmentedMP4:
-		t, err := c.openMP4(ctx)
+		t, err := c.openMP4(ctx, false)
 		if err != nil {
 			return nil, err
 		}

@@ -61,9 +61,10 @@ var (
 )
 
 // Parts yields the parts of a selection as they are published, until its end has
-// been or the stream ends. Transport streams and packed audio come segment by
-// segment; what has to be joined from several streams, or has an index that
-// tells of all of it, comes when its end has been published.
+// been or the stream ends. Transport streams, packed audio and fragmented MP4, also
+// of several streams, come segment by segment, the last segments of MP4 when the end
+// has been published. What else has to be joined from several streams, has an index
+// that tells of all of it, or has no end comes when all has been published.
 //
 // A segment that leaves the playlist before it was fetched is [ErrExpired]. P,
 // which may be nil, is told what has been yielded.
@@ -97,6 +98,8 @@ type follower struct {
 	container string
 	firstRun  int64                   // the stretch that the clip begins in
 	clocks    map[int64]time.Duration // what each stretch's clock shows at time 0 of the timeline
+
+	fragments *liveMP4 // of fragmented MP4
 }
 
 func (f *follower) follow(ctx context.Context) error {
@@ -114,6 +117,11 @@ func (f *follower) follow(ctx context.Context) error {
 	if !list.growing() {
 		return f.plan(ctx)
 	}
+	for _, x := range streams {
+		if err := f.m.load(ctx, x); err != nil {
+			return err
+		}
+	}
 	if f.m.clock.Now().Sub(f.loaded) > f.pace(list) { // what was loaded is old
 		if err := f.reload(ctx, streams); err != nil {
 			return err
@@ -123,8 +131,9 @@ func (f *follower) follow(ctx context.Context) error {
 		list := f.m.media(f.stream)
 		switch {
 		case len(streams) > 1 || f.indexed(list):
-			if f.published(list) {
-				return f.plan(ctx)
+			done, err := f.joined(ctx, s, streams)
+			if done || err != nil {
+				return err
 			}
 		default:
 			done, err := f.deliver(ctx, list)
@@ -236,18 +245,7 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 	now.media = list
 	c := f.m.cutOf(f.stream, &now, f.selection.Interval)
 	c.first, c.last = i, i
-	for late := 0; ; late++ {
-		if _, err = c.read(ctx, i); err == nil || late == mostLate || !errors.Is(err, seek.ErrNotFound) {
-			break
-		}
-		if err := f.m.clock.Sleep(ctx, f.pace(list)/2); err != nil {
-			return false, err
-		}
-	}
-	if errors.Is(err, seek.ErrNotFound) {
-		return false, f.gone(ctx, list, i, err)
-	}
-	if err != nil {
+	if err := f.read(ctx, c, i); err != nil {
 		return false, err
 	}
 	if f.container == "" {
@@ -270,6 +268,22 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 	}
 	f.told.Parts = append(f.told.Parts, part)
 	return f.yield(part, nil), nil
+}
+
+// read reads a segment of a cut, once the origin has it.
+func (f *follower) read(ctx context.Context, c *cut, i int) (err error) {
+	for late := 0; ; late++ {
+		if _, err = c.read(ctx, i); err == nil || late == mostLate || !errors.Is(err, seek.ErrNotFound) {
+			break
+		}
+		if err := f.m.clock.Sleep(ctx, f.pace(c.list)/2); err != nil {
+			return err
+		}
+	}
+	if errors.Is(err, seek.ErrNotFound) {
+		return f.gone(ctx, c.list, i, err)
+	}
+	return err
 }
 
 // begin finds out what a clip is that begins with the segment of a cut.

@@ -28,14 +28,16 @@ const segmentSeconds = 4
 // four seconds of its clock.
 type liveOrigin struct {
 	dir, init, ext string
-	window         int // segments in the playlist; 0: all that were
-	early          int // by how many segments sooner than usual they are taken away
+	key            string // of encrypted segments
+	window         int    // segments in the playlist; 0: all that were
+	early          int    // by how many segments sooner than usual they are taken away
 	now            func() time.Time
 	start          time.Time
 	late           map[int]time.Duration // by how much a segment comes after its line
 	gone           map[int]bool          // segments that never come
 	down           map[string]time.Duration
 	delta          bool // playlists leave out what is known
+	apart          bool // pictures are at /v/, sound at /a/
 
 	mu    sync.Mutex
 	asked map[string]int
@@ -56,6 +58,9 @@ func (o *liveOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	published := min(10, int(o.age()/(segmentSeconds*time.Second)))
 	var n int
 	switch {
+	case name == "master.m3u8" && o.apart:
+		fmt.Fprint(w, "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",DEFAULT=YES,URI=\"/a/live.m3u8\"\n#EXT-X-STREAM-INF:BANDWIDTH=1000,CODECS=\"avc1.64000b,mp4a.40.2\",AUDIO=\"a\"\n/v/live.m3u8\n")
+		return
 	case name == "master.m3u8":
 		fmt.Fprint(w, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n/one/live.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n/two/live.m3u8\n")
 		return
@@ -73,7 +78,19 @@ func (o *liveOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if o.apart {
+		name = filepath.Join(host, name)
+	}
 	http.ServeFile(w, r, filepath.Join(o.dir, name))
+}
+
+// sequence is the media sequence number of the first segment: that of encrypted ones
+// is their initialization vector.
+func (o *liveOrigin) sequence() int {
+	if o.key != "" {
+		return 0
+	}
+	return 100
 }
 
 func (o *liveOrigin) playlist(published int) string {
@@ -82,13 +99,16 @@ func (o *liveOrigin) playlist(published int) string {
 		first = max(0, published-o.window)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:%d\n", segmentSeconds, 100+first)
+	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:%d\n", segmentSeconds, o.sequence()+first)
 	if o.delta && published-first > 2 && o.age() > 16*time.Second {
 		fmt.Fprintf(&b, "#EXT-X-SKIP:SKIPPED-SEGMENTS=%d\n", published-first-2)
 		first = published - 2
 	}
 	if o.init != "" {
 		fmt.Fprintf(&b, "#EXT-X-MAP:URI=\"%s\"\n", o.init)
+	}
+	if o.key != "" {
+		fmt.Fprintf(&b, "#EXT-X-KEY:METHOD=AES-128,URI=\"%s\"\n", o.key)
 	}
 	for i := first; i < published; i++ {
 		fmt.Fprintf(&b, "#EXTINF:%d,\ns%03d%s\n", segmentSeconds, i, o.ext)
@@ -263,16 +283,75 @@ func TestLiveFailures(t *testing.T) {
 	})
 }
 
-// TestLiveMP4 follows fragmented MP4: the clip comes when its end has been
-// published, cut to the sample.
+// TestLiveMP4 follows fragmented MP4, together and apart, through windows that are
+// shorter than the interval: segments come as they appear, and the clip is cut to the
+// sample at both ends. Its bytes are those of a clip of all segments, but for the
+// header and the numbers of fragments.
 func TestLiveMP4(t *testing.T) {
-	o := &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 6}
-	l := openLive(t, "/one/live.m3u8", o)
-	data, err := l.read(t, 9, 22)
-	if err != nil {
-		t.Fatal(err)
+	for _, test := range []struct {
+		name, list string
+		origin     *liveOrigin
+		a, b       float64
+	}{
+		{"all within the window", "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 6}, 9, 22},
+		{"the window slides", "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3}, 2.3, 33.1},
+		{"to the end of the stream", "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3}, 9.7, 60},
+		{"a segment comes late", "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 4, late: map[int]time.Duration{5: 3 * time.Second}}, 9.7, 33.1},
+		{"encrypted", "/one/live.m3u8", &liveOrigin{dir: hls.EncryptedMP4(t), init: "init.mp4", key: "key", ext: ".m4s", window: 3}, 9.7, 33.1},
+		{"a host fails", "/one/master.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 4, down: map[string]time.Duration{"one": 20 * time.Second}}, 2.3, 33.1},
+		{"apart", "/master.m3u8", &liveOrigin{dir: hls.ApartPresentation(t), init: "init.mp4", ext: ".m4s", window: 3, apart: true}, 2.3, 33.1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := openLive(t, test.list, test.origin)
+			l.resource.Media.(*hls.Medium).SetHeld(200_000) // no more than a segment: what has left does not come back
+			data, err := l.read(t, test.a, test.b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := min(test.b, 40)
+			hls.CheckClip(t, hls.Write(t, "clip.mp4", data), test.a, b)
+			for path, n := range l.asked {
+				if strings.HasSuffix(path, ".m4s") && n > 1 && !strings.HasSuffix(path, "s005.m4s") {
+					t.Errorf("%s was asked for %d times", path, n)
+				}
+			}
+		})
 	}
-	hls.CheckPictures(t, hls.Write(t, "clip.mp4", data), 9, 22)
+	t.Run("it comes as it appears", func(t *testing.T) {
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3})
+		q, err := l.resource.Follow(t.Context(), hls.BetweenTimes(2.3, 33.1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		if _, err := io.CopyN(io.Discard, q, 300_000); err != nil {
+			t.Fatal(err)
+		}
+		if age := l.age(); age > 20*time.Second {
+			t.Errorf("300 kB have come after %v", age)
+		}
+	})
+	t.Run("segments are missed", func(t *testing.T) {
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3})
+		q, err := l.resource.Follow(t.Context(), hls.BetweenTimes(2.3, 39))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		if _, err := io.CopyN(io.Discard, q, 350_000); err != nil {
+			t.Fatal(err)
+		}
+		l.clock.Until(l.clock.Now().Add(20 * time.Second))
+		if _, err := io.Copy(io.Discard, q); !errors.Is(err, hls.ErrExpired) {
+			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
+		}
+	})
+	t.Run("a window that is too short", func(t *testing.T) {
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3, early: 2})
+		if _, err := l.read(t, 2, 33.1); !errors.Is(err, hls.ErrExpired) {
+			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
+		}
+	})
 }
 
 // TestLivePlan compares what a clip of a live stream says of itself with the plan

@@ -61,6 +61,8 @@ type locator struct {
 	scale float64
 	// lowest and highest bound how far the selection may be moved.
 	lowest, highest int
+	// open says that the interval ends in what is yet to come.
+	open bool
 	// tolerance is by how much the last segment may end early.
 	tolerance time.Duration
 }
@@ -129,6 +131,9 @@ func (l *locator) locate(ctx context.Context) error {
 			return err
 		}
 	}
+	if l.open {
+		return nil
+	}
 	return l.locateEnd(ctx)
 }
 
@@ -146,7 +151,7 @@ func (l *locator) doubtful(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	measured, said, unsure := x.end-x.start, first.duration, rounding
-	if last := &l.list.segments[l.last]; last.discontinuity == first.discontinuity && l.last > l.first {
+	if last := &l.list.segments[l.last]; last.discontinuity == first.discontinuity && l.last > l.first && !l.open {
 		y, err := l.times(ctx, l.last)
 		if err != nil {
 			return false, err

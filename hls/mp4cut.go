@@ -39,9 +39,9 @@ type mp4Cut struct {
 	joints        []mp4.Joint
 }
 
-// openMP4 opens the rendition that the selected segments belong to. Close its
-// rendition when done.
-func (c *cut) openMP4(ctx context.Context) (*mp4Cut, error) {
+// openMP4 opens the rendition that the selected segments belong to, with open of an
+// interval whose end is yet to come. Close its rendition when done.
+func (c *cut) openMP4(ctx context.Context, open bool) (*mp4Cut, error) {
 	section := c.list.segments[c.first].init
 	if section == nil || section.uri == "" {
 		return nil, damaged("EXT-X-MAP", -1, "segments of fragmented MP4 without an initialization section")
@@ -52,7 +52,7 @@ func (c *cut) openMP4(ctx context.Context) (*mp4Cut, error) {
 	}
 	t := &mp4Cut{begins: map[int64]time.Duration{}, later: map[int64]time.Duration{}}
 	t.locator = newLocator(c, t.clock, t.head)
-	t.join, t.tolerance = t.findJoints, sampleTolerance
+	t.join, t.tolerance, t.open = t.findJoints, sampleTolerance, open
 	t.bound()
 	t.from = t.lowest
 	list, err := t.describe(ctx, t.lowest, t.highest)
@@ -131,6 +131,11 @@ func (t *mp4Cut) describe(ctx context.Context, from, to int) ([]mp4.Segment, err
 			return nil, err
 		}
 		x.Resource = seek.Info{Name: name, Size: -1}
+		t.mu.Lock()
+		if p := t.pieces[i]; p != nil && t.keeps {
+			x.Data = p.data
+		}
+		t.mu.Unlock()
 		if k != nil { // its plain bytes are a resource of their own
 			x.Resource.Name = t.plainName(i)
 			x.Range = seek.Range{Length: seek.ToEnd}
@@ -230,15 +235,17 @@ func (t *mp4Cut) clockAt(run int64) time.Duration {
 	return zero
 }
 
-// planMP4 makes one MP4 of the selections of one or several streams.
-func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) (*formats.Plan, error) {
+// planMP4 makes one MP4 of the selections of one or several streams. With open their
+// ends are yet to come: the plan is that of the first segments and of those behind
+// them, which are passed on.
+func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection, open bool) (*formats.Plan, error) {
 	var renditions []mp4.RenditionCut
 	var all []*mp4Cut
 	for i, c := range cuts {
 		if i > 0 { // the clocks of all streams are one (RFC 8216 section 6.2.4)
 			c.clocks = all[0].zero
 		}
-		t, err := c.openMP4(ctx)
+		t, err := c.openMP4(ctx, open)
 		if err != nil {
 			return nil, err
 		}
@@ -250,14 +257,19 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection) 
 		if err := t.locate(ctx); err != nil {
 			return nil, err
 		}
-		last, err := t.lastWith(ctx)
-		if err != nil {
-			return nil, err
+		if open && i == 0 {
+			c.clocks = t.zero // the plan of all is to go by the same
+		}
+		last := t.last
+		if !open {
+			if last, err = t.lastWith(ctx); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, t)
 		renditions = append(renditions, mp4.RenditionCut{
 			Rendition: t.rendition, Interval: t.own(all[0].overrun()), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
-			Joints: t.joints, Language: t.s.language(),
+			Joints: t.joints, Language: t.s.language(), Open: open,
 		})
 	}
 	p, err := mp4.PlanRenditions(ctx, renditions, s)

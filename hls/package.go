@@ -105,7 +105,7 @@ func (c *cut) correct(ctx context.Context) (time.Duration, error) {
 		if c.oneClock(c.list.segments[c.first].init) != nil {
 			return a - c.list.segments[c.first].start, nil
 		}
-		t, err := c.openMP4(ctx)
+		t, err := c.openMP4(ctx, false)
 		if err != nil {
 			return 0, err
 		}

@@ -134,7 +134,7 @@ func (m *Medium) plan(ctx context.Context, cuts []*cut, s formats.Selection) (*f
 	case containers[0] == transportStream:
 		return first.planTS(ctx, s)
 	case containers[0] == fragmentedMP4:
-		return m.planMP4(ctx, cuts, s)
+		return m.planMP4(ctx, cuts, s, false)
 	case containers[0] == packedAudio:
 		return first.planPacked(ctx, s)
 	default:

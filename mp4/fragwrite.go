@@ -41,7 +41,9 @@ func (c *clip) planFragmented() (*formats.Plan, error) {
 	w := &builder{}
 	w.raw(c.head)
 	c.writeMoov(w, false, 0)
-	c.writeSegmentIndex(w, pieces)
+	if !c.open {
+		c.writeSegmentIndex(w, pieces)
+	}
 	p := &formats.Plan{
 		MediaType: c.mediaType,
 		Requested: c.want,

@@ -398,6 +398,7 @@ type clip struct {
 	chunks     []placed
 	sections   []section // of a fragmented clip
 	systems    [][]byte  // boxes of the fragments that belong to their keys
+	open       bool      // fragments follow that are yet to come
 	warnings   []fragment.Warning
 
 	timescale int64 // of the clip's movie

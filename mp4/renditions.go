@@ -26,6 +26,10 @@ type RenditionCut struct {
 	Language string
 	// Joints are where clocks begin anew behind First, in order.
 	Joints []Joint
+	// Open says that the interval ends behind Last, in segments that are yet to
+	// come. Those behind First are passed on unread then, as all will be that
+	// follow, but for the last one.
+	Open bool
 }
 
 // PlanRenditions makes a clip of one or several renditions: one moov with the
@@ -80,7 +84,8 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 	if err != nil {
 		return err
 	}
-	segments := &segmented{rendition: r, first: rc.First, last: rc.Last, joints: rc.Joints, all: !c.fragmented || len(rc.Joints) > 0 || r.mixed(rc.First, rc.Last)}
+	c.open = c.open || rc.Open
+	segments := &segmented{rendition: r, first: rc.First, last: rc.Last, open: rc.Open, joints: rc.Joints, all: !c.fragmented || len(rc.Joints) > 0 || r.mixed(rc.First, rc.Last)}
 	resolve := resolver{r.movie, segments, r.env.Limits.Entries}
 	v, err := resolve.resolve(ctx, rc.Interval, chosen)
 	if err != nil {

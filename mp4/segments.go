@@ -261,6 +261,7 @@ type segmented struct {
 	first, last int
 	joints      []Joint
 	all         bool // every fragment is looked at
+	open        bool // others follow the last
 }
 
 const (
@@ -275,8 +276,11 @@ var _ locator = (*segmented)(nil)
 
 func (x *segmented) find(ctx context.Context, _ []*track, _ needs) (*spread, error) {
 	run := placeRun{from: x.first, headEnd: x.first + 1, tailStart: max(x.first+1, x.last), end: x.last + 1}
-	if x.all {
+	switch {
+	case x.all:
 		run.headEnd, run.tailStart = run.end, run.end
+	case x.open:
+		run.tailStart = run.end
 	}
 	return x.read(ctx, run)
 }
@@ -320,7 +324,7 @@ func (x *segmented) read(ctx context.Context, run placeRun) (*spread, error) {
 	if len(s.head) == 0 {
 		return nil, damaged("moof", -1, "segment %d has no fragment", run.from)
 	}
-	if run.headEnd < run.tailStart {
+	if run.headEnd < run.tailStart || x.open {
 		s.hole = &hole{before: len(s.head)}
 	}
 	for i := run.headEnd; i < run.tailStart; i++ {

@@ -1,6 +1,7 @@
 package mp4_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"sort"
@@ -137,4 +138,35 @@ func joinRenditions(t *testing.T, video, audio segmented, i interval) {
 	}
 	got.Video[0] = oracle.Between(got.Video[0], 0, i.b-i.a)
 	made{frame: 1024}.check(t, original, got, i)
+}
+
+// TestOpenRendition: a clip whose end is yet to come has no index, which would say that
+// it ends with what is known; the segments behind the first are passed on.
+func TestOpenRendition(t *testing.T) {
+	t.Parallel()
+	video := segment(t, "video", args(picture25, x264, s("-bf", "2"))...)
+	for i := range video.segments {
+		video.segments[i].Range.Length = int64(len(video.data[i])) // as an index states
+	}
+	r, err := mp4.OpenRendition(video.init, video.segments, formats.Env{Opener: video.opener})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, open := range []bool{true, false} {
+		p, err := mp4.PlanRenditions(t.Context(), []mp4.RenditionCut{{Rendition: r, Interval: fragment.Between(fragment.Seconds(1), fragment.Seconds(7)), First: 0, Last: 3, Open: open}}, formats.Selection{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed := 0
+		for _, part := range p.Parts {
+			if part.Rewrite != nil {
+				passed++
+			}
+		}
+		want := map[bool]int{true: 3, false: 2}[open]
+		if index := bytes.Contains(p.Parts[0].Literal, []byte("sidx")); index == open || passed != want {
+			t.Errorf("open %v: an index %v, %d segments are passed on, want %d", open, index, passed, want)
+		}
+	}
 }
