@@ -3,12 +3,14 @@ package mp4_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/mp4"
+	"github.com/mediafrag/mediafrag/seek"
 )
 
 // TestCutOff cuts files that end too early: what is there comes, with a warning
@@ -140,5 +142,41 @@ func TestGapIsSaid(t *testing.T) {
 	intact, _ := openBuilt(t, f.build()).cut(t, between(4.05, 6.5))
 	if len(intact.Warnings) > 0 {
 		t.Errorf("warnings %v of the intact file", intact.Warnings)
+	}
+}
+
+// TestGapIsMet: gaps between fragments that are passed on unread are told of once
+// the clip has been read, those of tracks whose samples share a duration, too.
+func TestGapIsMet(t *testing.T) {
+	for _, tt := range []struct {
+		form fragmentForm
+		want int
+	}{{fragmentForm{}, 0}, {fragmentForm{gap: 3}, 2}, {fragmentForm{gap: 3, smooth: true}, 2}, {fragmentForm{defaults: true}, 0}, {fragmentForm{defaults: true, gap: 3}, 2}} {
+		f := manyFragments(100, noIndex)
+		if f.form = tt.form; tt.form.defaults {
+			for _, track := range f.tracks {
+				track.sizes = repeat(uint32(1000), len(track.sizes))
+			}
+		}
+		data := f.build()
+		o := openBuilt(t, data)
+		plan, err := o.Plan(t.Context(), between(44.05, 70.5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+		if _, err := r.WriteTo(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		said := 0
+		for _, d := range r.Damage() {
+			if strings.Contains(d.Problem, "has nothing for 3.000 s before this fragment") && string(data[d.Offset+4:d.Offset+8]) == "moof" {
+				said++
+			}
+		}
+		if said != tt.want || len(r.Damage()) != tt.want {
+			t.Errorf("%+v: met %v, want %d gaps", tt.form, r.Damage(), tt.want)
+		}
 	}
 }

@@ -203,7 +203,11 @@ func joinParts(parts []seek.Part) []seek.Part {
 func (c *clip) passOn(s section) (written, error) {
 	r := Rebase{Number: s.number}
 	for id, cut := range s.tracks {
-		r.Tracks = append(r.Tracks, RebasedTrack{From: id, To: cut.id(), Delta: cut.delta()})
+		t := RebasedTrack{From: id, To: cut.id(), Delta: cut.delta()}
+		if kind := cut.track.kind; kind == formats.Audio || kind == formats.Video {
+			t.Timescale, t.Duration = cut.track.timescale, cut.track.defaults.duration
+		}
+		r.Tracks = append(r.Tracks, t)
 	}
 	slices.SortFunc(r.Tracks, func(a, b RebasedTrack) int { return cmp.Compare(a.From, b.From) })
 	if s.data != nil { // in memory

@@ -27,6 +27,11 @@ type Rebase struct {
 type RebasedTrack struct {
 	From, To uint32 // track IDs in the resource and in the clip
 	Delta    int64  // added to decode times, in the track's timescale
+	// Timescale is how many ticks a second has, where the Input is to be told of
+	// gaps; 0: it is not. Duration, in ticks, is that of samples without one of
+	// their own.
+	Timescale int64
+	Duration  uint32
 }
 
 var _ seek.Rewriter = Rebase{}
@@ -60,7 +65,7 @@ func (r Rebase) Rewrite(ctx context.Context, in seek.Input, off int64) (io.ReadC
 	if err != nil {
 		return nil, err
 	}
-	out := &rebased{Rebase: r, body: body, number: number}
+	out := &rebased{Rebase: r, body: body, number: number, at: at, damaged: in.Damaged}
 	if _, err := io.CopyN(io.Discard, out, off-at); err != nil {
 		body.Close()
 		return nil, err
@@ -93,6 +98,10 @@ type rebased struct {
 	number uint32
 	ready  []byte // rewritten, not yet read
 	pass   int64  // bytes that follow and stay as they are; -1: all
+
+	at      int64                           // where the next box begins in the stretch
+	ends    map[uint32]int64                // decode times at which the tracks end so far
+	damaged func(off int64, problem string) // nil: nobody is told
 }
 
 func (r *rebased) Close() error { return r.body.Close() }
@@ -154,7 +163,7 @@ func (r *rebased) next() error {
 		r.body = joined{io.MultiReader(bytes.NewReader(head[size:]), r.body), r.body}
 		head = head[:size]
 	}
-	r.ready, r.pass = head, size-int64(len(head))
+	r.ready, r.pass, r.at = head, size-int64(len(head)), r.at+size
 	return nil
 }
 
@@ -175,8 +184,24 @@ func (r *rebased) nextMoof(head []byte, header int, size int64) error {
 	if err := r.rewrite(box{typ: "moof", off: -1 << 40, header: header, raw: raw, path: "moof"}); err != nil {
 		return err
 	}
-	r.ready, r.pass = raw, 0
+	r.ready, r.pass, r.at = raw, 0, r.at+size
 	return nil
+}
+
+// checkGap tells where a fragment begins much later than the one before it ended.
+func (r *rebased) checkGap(traf box, track *RebasedTrack) {
+	t := trackFragment{box: traf, decode: -1}
+	defaults := map[uint32]fragmentDefaults{track.From: {duration: track.Duration}}
+	if _, err := t.read(1<<40, 1<<40, defaults); err != nil || t.decode < 0 || track.Timescale == 0 || r.damaged == nil {
+		return // what cannot be read is told of where it matters
+	}
+	if end, ok := r.ends[track.From]; ok && float64(t.decode-end) >= longGap*float64(track.Timescale) {
+		r.damaged(r.at, fmt.Sprintf("track %d has nothing for %.3f s before this fragment", track.From, float64(t.decode-end)/float64(track.Timescale)))
+	}
+	if r.ends == nil {
+		r.ends = map[uint32]int64{}
+	}
+	r.ends[track.From] = t.decode + t.duration()
 }
 
 // rewrite changes a moof in place.
@@ -220,6 +245,7 @@ func (r *rebased) rewriteTraf(traf box) error {
 		copy(traf.raw[4:], "free")
 		return nil
 	}
+	r.checkGap(traf, to)
 	be.PutUint32(p[4:], to.To)
 	if flags&tfhdBaseOffset != 0 && len(p) >= 16 {
 		be.PutUint64(p[8:], be.Uint64(p[8:])+uint64(r.Moved))
