@@ -75,6 +75,7 @@ func (p *planner) cut() error {
 	p.finishEnd()
 	p.setShifts()
 	p.tellGaps()
+	p.tellLate()
 	return nil
 }
 
@@ -90,6 +91,21 @@ func (p *planner) tellGaps() {
 				told[g.from] = true
 				p.warn("%v", seek.Damage{Offset: g.from, Problem: damagedBytes})
 			}
+		}
+	}
+}
+
+// tellLate warns of tracks of pictures whose keyframe before the interval is too far
+// away to be looked for.
+func (p *planner) tellLate() {
+	for _, t := range p.tracks {
+		if t.kind != typeVideo || t == p.main || p.keys[t] != nil || !p.begins(t) {
+			continue
+		}
+		if i := slices.IndexFunc(p.start.blocks, func(b block) bool { return b.track == t.number && t.isKey(&b) }); i >= 0 {
+			p.warn("track %s begins at %v s: its keyframe before the interval is too far away", t.ID, nanos(p.time(p.start.blocks[i].ts, t)-p.m.start))
+		} else {
+			p.warn("track %s begins later than the interval: its keyframe before is too far away", t.ID)
 		}
 	}
 }

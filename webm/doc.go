@@ -21,5 +21,7 @@
 // the interval, and ends exactly with the interval where the codec allows it:
 // Opus by pre-skip and CodecDelay, others by DiscardPadding, PCM by cutting its
 // frames. Sound that must be decoded before that is in the clip too: CodecDelay
-// puts it before the clip's time 0, where the keyframe is.
+// puts it before the clip's time 0, where the keyframe is. FFmpeg 5.1, which decodes
+// FLAC in several threads, takes the DiscardPadding of a block for that of an earlier
+// one then: with -threads 1 it is right.
 package webm

@@ -236,6 +236,9 @@ func (m *media) Info() formats.Info {
 		Created:   m.info.created,
 		Warnings:  slices.Clip(m.warnings),
 	}
+	if size := m.sizeOr(-1); size >= 0 && !m.growing && m.segment.size != unknownSize && m.segment.end() > size {
+		i.Warnings = append(i.Warnings, warning("the file is cut off: its Segment should end at byte %d, the file ends at %d", m.segment.end(), size))
+	}
 	if m.info.title != "" {
 		i.Tags = append(i.Tags, formats.Tag{Name: "TITLE", Value: m.info.title})
 	}

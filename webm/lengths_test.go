@@ -177,6 +177,9 @@ func TestCutOff(t *testing.T) {
 		if _, err := mustOpen(t, data).Plan(t.Context(), seconds(15, 17)); !errors.Is(err, formats.ErrPastEnd) {
 			t.Errorf("index %s: %v, want %v", index, err, formats.ErrPastEnd)
 		}
+		if got := fmt.Sprint(mustOpen(t, data).Info().Warnings); !strings.Contains(got, fmt.Sprint("the file ends at ", len(data))) {
+			t.Errorf("index %s: info does not say so: %s", index, got)
+		}
 		if plan, _ := mustOpen(t, data).Clip(t, seconds(5, 8)); len(plan.Warnings) > 0 || plan.Presented.End.Seconds() != 8 {
 			t.Errorf("index %s: what is there: presented %v, %v", index, plan.Presented, plan.Warnings)
 		}

@@ -1,6 +1,7 @@
 package webm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -222,4 +223,32 @@ func TestDate(t *testing.T) {
 			t.Errorf("%s: created %v, want %v later", timeline, got, later)
 		}
 	}
+}
+
+// TestStatisticsOfPrograms: what mkvmerge and ffmpeg count of the original does not
+// stand in a clip, and all else that they wrote does.
+func TestStatisticsOfPrograms(t *testing.T) {
+	path := madeNamed(t, "mp3-laced").path(t)
+	tools.Need(t, "mkvmerge")
+	tagged := filepath.Join(t.TempDir(), "tagged.mka")
+	oracle.Run(t, "mkvmerge", "-q", "-o", tagged, "--global-tags", writeTags(t), path)
+	original := mustRead(t, tagged)
+	plan, clip := mustOpen(t, original).Clip(t, seconds(2, 4))
+	for _, name := range []string{"BPS", "DURATION", "NUMBER_OF_FRAMES", "NUMBER_OF_BYTES", "_STATISTICS_WRITING_APP", "_STATISTICS_TAGS"} {
+		if !bytes.Contains(original, []byte(name)) || bytes.Contains(clip, []byte(name)) {
+			t.Errorf("%s: in the original %v, in the clip %v", name, bytes.Contains(original, []byte(name)), bytes.Contains(clip, []byte(name)))
+		}
+	}
+	if !bytes.Contains(clip, []byte("Somebody")) {
+		t.Errorf("the artist is lost; warnings %v", plan.Warnings)
+	}
+}
+
+func writeTags(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "tags.xml")
+	xml := `<?xml version="1.0"?><Tags><Tag><Targets/><Simple><Name>ARTIST</Name><String>Somebody</String></Simple></Tag></Tags>`
+	if err := os.WriteFile(path, []byte(xml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

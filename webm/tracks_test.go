@@ -1,7 +1,12 @@
 package webm_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/mediafrag/mediafrag/fragment"
 )
 
 // TestSecondPictures: each track of pictures begins with a keyframe of its own at
@@ -39,5 +44,26 @@ func TestSecondPictures(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSecondPicturesLate: a further track of pictures whose keyframe lies so far in
+// front that it is not fetched begins later, and a warning says when.
+func TestSecondPicturesLate(t *testing.T) {
+	w := film{seconds: 60, second: 2500, bytes: 8000}.write() // at 50 s, of the second
+	plan, data := mustOpen(t, w.data).Clip(t, seconds(49.5, 52))
+	if got := readBack(t, data); len(got.others) == 0 || got.others[0].at != 2000 || !got.others[0].key {
+		t.Errorf("the other track does not begin with its keyframe")
+	}
+	if !strings.Contains(fmt.Sprint(plan.Warnings), "track 3 begins at 50 s") {
+		t.Errorf("warnings %v", plan.Warnings)
+	}
+	plan, _ = mustOpen(t, w.data).Clip(t, seconds(40.5, 52))
+	if !strings.Contains(fmt.Sprint(plan.Warnings), "track 3 begins later") {
+		t.Errorf("warnings %v", plan.Warnings)
+	}
+	plan, _ = mustOpen(t, w.data).Clip(t, seconds(50, 52))
+	if slices.ContainsFunc(plan.Warnings, func(w fragment.Warning) bool { return strings.Contains(w.Reason, "track 3") }) {
+		t.Errorf("with a keyframe: warnings %v", plan.Warnings)
 	}
 }
