@@ -75,6 +75,7 @@ func (p *planner) cut() error {
 	p.finishEnd()
 	p.setShifts()
 	p.tellGaps()
+	p.tellHoles()
 	p.tellLate()
 	return nil
 }
@@ -90,6 +91,39 @@ func (p *planner) tellGaps() {
 			if g.to > p.startOff && g.from < p.endOff && !told[g.from] {
 				told[g.from] = true
 				p.warn("%v", seek.Damage{Offset: g.from, Problem: damagedBytes})
+			}
+		}
+	}
+}
+
+// leastHole is how long nothing must be there to be told of, in ns.
+const leastHole = 1e9
+
+// tellHoles warns of times within the clip, as far as it was seen, of which no track
+// has anything, as where a whole Cluster was lost: sound stops, and no picture comes
+// until it goes on. Pictures alone may stand still as long.
+func (p *planner) tellHoles() {
+	told := map[int64]bool{}
+	for _, r := range []*region{p.start, p.end} {
+		for _, c := range p.sounds {
+			until := int64(maxOffset)
+			for i := range r.blocks {
+				b := &r.blocks[i]
+				t := p.has(b.track)
+				if t == nil || t.kind != typeVideo && t != c.t || b.offset < p.startOff || b.offset >= p.endOff {
+					continue
+				}
+				at := p.time(b.ts, t)
+				if hole := at - until; hole >= leastHole && until < maxOffset && !told[at] {
+					told[at] = true
+					p.warn("nothing is there from %v to %v s: a part of the file may be missing", nanos(until-p.m.start), nanos(at-p.m.start))
+				}
+				switch {
+				case t == c.t:
+					until = at + p.m.length(t, b)
+				case until < maxOffset:
+					until = max(until, at)
+				}
 			}
 		}
 	}

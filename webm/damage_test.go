@@ -107,3 +107,36 @@ func TestNoDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestHole: where whole Clusters are gone, what is there has its time, and a warning
+// says from when to when nothing is; a film whose pictures stand still has none.
+func TestHole(t *testing.T) {
+	for name, f := range map[string]film{
+		"known sizes":   {seconds: 40, index: "none", heads: "none"},
+		"unknown sizes": live(film{seconds: 40, index: "none", heads: "none"}),
+		"sound alone":   live(film{seconds: 40, index: "none", heads: "none", pictureless: true}),
+	} {
+		w := f.write()
+		for _, n := range []int{6, 7} { // clusters of 2 s
+			data := slices.Concat(w.data[:w.clusters[n]], w.data[w.clusters[n+1]:])
+			if f.segmentSize == 0 {
+				data = slices.Concat(w.data[:w.clusters[n]], void(int(w.clusters[n+1]-w.clusters[n])), w.data[w.clusters[n+1]:])
+			}
+			plan, clip := mustOpen(t, data).Clip(t, seconds(10.5, 19))
+			got, want := fmt.Sprint(plan.Warnings), fmt.Sprintf("to %d", 2*n+2)
+			if len(plan.Warnings) != 1 || !strings.Contains(got, "nothing is there from") || !strings.Contains(got, want) {
+				t.Errorf("%s: warnings %s, want %s", name, got, want)
+			}
+			for _, p := range readBack(t, clip).pictures {
+				if i := slices.IndexFunc(w.pictures, func(q shot) bool { return bytes.Equal(p.frame, q.frame) }); i < 0 || w.pictures[i].at != p.at+10_000 {
+					t.Fatalf("%s: a picture at %d ms is another, or not at its time", name, p.at)
+				}
+			}
+		}
+	}
+	w := film{seconds: 40, soundless: true, index: "none", heads: "none"}.write()
+	data := slices.Concat(w.data[:w.clusters[6]], void(int(w.clusters[7]-w.clusters[6])), w.data[w.clusters[7]:])
+	if plan, _ := mustOpen(t, data).Clip(t, seconds(10.5, 19)); len(plan.Warnings) > 0 {
+		t.Errorf("pictures that stand still: warnings %v", plan.Warnings)
+	}
+}
