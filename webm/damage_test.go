@@ -85,6 +85,36 @@ func TestDamageInside(t *testing.T) {
 	}
 }
 
+// TestStrayByte: a single byte between Clusters, for which no Void is short enough,
+// becomes part of the next Cluster's header, and costs nothing but a warning.
+func TestStrayByte(t *testing.T) {
+	for name, f := range map[string]film{
+		"known sizes":        {},
+		"sizes of 8 bytes":   {clusterSize: 0, longSizes: true},
+		"unknown sizes":      {clusterSize: 1, segmentSize: 8},
+		"unknown sizes of 8": {clusterSize: 8, segmentSize: 8},
+		"checksums":          {longSizes: true, crc: true, positions: true},
+	} {
+		f.seconds, f.bytes, f.index = 44, 8000, "none"
+		w := f.write()
+		for _, junk := range []byte{0, 0xEC, 0x1F} {
+			data := slices.Concat(w.data[:w.clusters[8]], []byte{junk}, w.data[w.clusters[8]:])
+			o := mustOpen(t, data)
+			plan, err := o.Plan(t.Context(), seconds(4.5, 40.5))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+			clip, err := io.ReadAll(r)
+			if want := fmt.Sprintf("at byte %d: damaged", w.clusters[8]); err != nil || int64(len(clip)) != plan.Size || !strings.Contains(fmt.Sprint(r.Damage()), want) {
+				t.Fatalf("%s: junk %x: %d bytes of %d, damage %v, %v", name, junk, len(clip), plan.Size, r.Damage(), err)
+			}
+			r.Close()
+			w.compare(t, readBack(t, clip), 4500, 40_500)
+		}
+	}
+}
+
 // TestNoDamage: what stands behind the Clusters of a sound file is no damage.
 func TestNoDamage(t *testing.T) {
 	for name, f := range map[string]film{
@@ -134,7 +164,12 @@ func TestHole(t *testing.T) {
 			}
 		}
 	}
-	w := film{seconds: 40, soundless: true, index: "none", heads: "none"}.write()
+	w := film{seconds: 40, index: "none", heads: "none"}.write()
+	quiet := bytes.ReplaceAll(w.data[w.clusters[6]:w.clusters[8]], []byte{0xA3, 0x40, 0xA4, 0x82}, []byte{0xEC, 0x40, 0xA4, 0x82}) // blocks of sound become Void
+	if plan, clip := mustOpen(t, slices.Concat(w.data[:w.clusters[6]], quiet, w.data[w.clusters[8]:])).Clip(t, seconds(10.5, 19)); len(plan.Warnings) > 0 || len(readBack(t, clip).sound) > 400 {
+		t.Errorf("sound that pauses: warnings %v", plan.Warnings)
+	}
+	w = film{seconds: 40, soundless: true, index: "none", heads: "none"}.write()
 	data := slices.Concat(w.data[:w.clusters[6]], void(int(w.clusters[7]-w.clusters[6])), w.data[w.clusters[7]:])
 	if plan, _ := mustOpen(t, data).Clip(t, seconds(10.5, 19)); len(plan.Warnings) > 0 {
 		t.Errorf("pictures that stand still: warnings %v", plan.Warnings)

@@ -68,6 +68,9 @@ func (w Rewrite) Rewrite(ctx context.Context, in seek.Input, off int64) (io.Read
 		return nil, err
 	}
 	r := &rewriting{Rewrite: w, damaged: in.Damaged, in: bufio.NewReaderSize(body, rewriteBuffer), close: body, lengths: lengths{w.IDLength, w.SizeLength}}
+	if r.length = in.Size(); r.length < 0 {
+		r.length = maxOffset
+	}
 	for _, t := range w.Tracks {
 		r.drops = r.drops || t.Drop
 	}
@@ -103,8 +106,10 @@ type rewriting struct {
 	pass  int64  // bytes of in to give then
 	blank bool   // as zeros
 
-	inside    bool // a Cluster
-	lost      bool // damage: the next Cluster is looked for
+	inside    bool  // a Cluster
+	lost      bool  // damage: the next Cluster is looked for
+	length    int64 // of the part, far away where it is not known
+	stray     bool  // a byte is left out that some header has to take up
 	end       int64
 	timed     bool
 	timestamp int64
@@ -165,10 +170,10 @@ func (r *rewriting) next() error {
 		return r.skipDamage()
 	}
 	head, err := r.in.Peek(maxHeader)
-	if len(head) == 0 {
-		if err == io.EOF {
-			return io.EOF
-		}
+	switch {
+	case len(head) == 0 && err == io.EOF && r.stray:
+		return r.wrong("a single damaged byte stands behind the last element")
+	case len(head) == 0:
 		return err
 	}
 	e, perr := r.parse(head, r.pos)
@@ -179,7 +184,7 @@ func (r *rewriting) next() error {
 		r.inside = false
 	}
 	switch {
-	case perr != nil || r.inside && (e.size == unknownSize || e.end() > r.end || isLevel1(e.id)):
+	case perr != nil || r.inside && (e.size == unknownSize || e.end() > min(r.end, r.length) || isLevel1(e.id)):
 		return r.damage()
 	case !r.inside:
 		return r.segmentChild(e)
@@ -259,10 +264,13 @@ func (r *rewriting) nextCluster(b []byte) int {
 	})
 }
 
-// blankOut makes n bytes Void. One byte alone cannot be one.
+// blankOut makes n bytes Void. One byte alone cannot be one: the next Cluster's
+// header, or an element in it that is written anew, is longer by it.
 func (r *rewriting) blankOut(n int64) error {
 	if n == 1 && !r.drops {
-		return r.wrong("a single damaged byte stands between elements")
+		r.discard(1)
+		r.stray = true
+		return nil
 	}
 	return r.void(element{size: n})
 }
@@ -276,7 +284,7 @@ func (r *rewriting) segmentChild(e element) error {
 		r.ready = appendUnknownSize(appendID(nil, idCluster), 8)
 		return nil
 	case e.id == idCluster:
-		err := r.keep(e.head, nil)
+		err := r.clusterHead(e)
 		size := e.size
 		r.inside, r.timed, r.end = true, false, maxOffset
 		if size >= 0 {
@@ -285,10 +293,44 @@ func (r *rewriting) segmentChild(e element) error {
 		return err
 	case e.size != unknownSize && isLevel1(e.id):
 		return r.void(e)
-	case !r.beside(r.behind(e), e):
+	case !r.beside(r.behind(e), e) || e.end() > r.length: // parts end where elements do
 		return r.damage()
 	}
 	return r.keep(e.head+e.size, nil)
+}
+
+// clusterHead passes a Cluster's header on, longer by a stray byte: its size, or
+// where that is as long as it can be, something in the Cluster.
+func (r *rewriting) clusterHead(e element) error {
+	if !r.stray {
+		return r.keep(e.head, nil)
+	}
+	head, n := appendID(nil, idCluster), int(e.head)-len(clusterID)
+	switch {
+	case n < maxSizeLength:
+		r.stray = false
+		n++
+		if e.size == unknownSize {
+			head = appendUnknownSize(head, n)
+		} else {
+			head = appendSize(head, e.size, n)
+		}
+	case e.size == unknownSize:
+		head = appendUnknownSize(head, n)
+	default:
+		head = appendSize(head, e.size+1, n)
+	}
+	r.discard(e.head)
+	r.ready = head
+	return nil
+}
+
+// taken is the byte that an element takes up which is written anew.
+func (r *rewriting) taken() (n int64) {
+	if r.stray {
+		n, r.stray = 1, false
+	}
+	return n
 }
 
 // keep passes n bytes on, of which the first are replaced by others.
@@ -312,13 +354,15 @@ func (r *rewriting) void(e element) error {
 	if r.drops {
 		return r.skip(total)
 	}
-	first := voidHeader(total)
-	if b, _ := r.in.Peek(len(first)); len(b) < len(first) {
+	more := r.taken()
+	first := voidHeader(total + more)
+	replaced := len(first) - int(more)
+	if b, _ := r.in.Peek(replaced); len(b) < replaced {
 		return r.wrong("the part ends inside an element")
 	}
-	r.discard(int64(len(first)))
+	r.discard(int64(replaced))
 	r.ready = first
-	r.pass, r.blank = total-int64(len(first)), true
+	r.pass, r.blank = total-int64(replaced), true
 	return nil
 }
 
@@ -350,22 +394,26 @@ func (r *rewriting) clusterTime(e element) error {
 	if err != nil {
 		return r.wrong("the part ends inside a Timestamp")
 	}
-	b = append([]byte(nil), b...)
 	r.timestamp = ticksOf(b[e.head:])
 	r.written = max(0, r.timestamp+r.Shift)
 	if r.Follow {
 		r.written = max(0, r.written+r.firstShift(e.head+e.size))
 	}
 	r.timed = true
-	if e.size < 8 { // what does not fit there its blocks move instead
-		r.written = min(r.written, 1<<(8*e.size)-1)
+	r.discard(int64(len(b)))
+	width := e.size
+	if width < 8 {
+		width += r.taken()
 	}
-	value := uint64(r.written)
-	for i := len(b) - 1; i >= int(e.head); i-- {
-		b[i] = byte(value)
-		value >>= 8
+	if width < 8 { // what does not fit there its blocks move instead
+		r.written = min(r.written, 1<<(8*width)-1)
 	}
-	return r.keep(int64(len(b)), b)
+	out := appendSize(appendID(nil, idTimestamp), width, int(e.head)-1)
+	for shift := 8 * (width - 1); shift >= 0; shift -= 8 {
+		out = append(out, byte(r.written>>shift))
+	}
+	r.ready = out
+	return nil
 }
 
 // firstShift is how far the first block moves beyond the Cluster, as far as the
