@@ -3,6 +3,7 @@ package mp4_test
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,5 +92,33 @@ func TestUntimedCost(t *testing.T) {
 				t.Errorf("inspect: %v", err)
 			}
 		})
+	}
+}
+
+// TestUnsizedFragments: without an index, and without a length by which the time
+// could be looked for, the error says what would help; with an index it is cut.
+func TestUnsizedFragments(t *testing.T) {
+	for _, index := range []indexForm{noIndex, flatIndex} {
+		f := manyFragments(100, index)
+		source := seektest.New(f.build())
+		source.Unsized, source.NoSuffix = true, true
+		o, err := open(t, source)
+		if index == flatIndex {
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, clip := clipOf(t, o, between(20.55, 22.03))
+			checkBuilt(t, f, clip, 20.55, 22.03)
+			continue
+		}
+		var named *formats.Error
+		if !errors.As(err, &named) || !errors.Is(err, formats.ErrUnsupported) || named.Element != "moof" || !strings.Contains(named.Hint, "states its length") {
+			t.Errorf("%s: %v", index, err)
+		}
+	}
+	source := seektest.New(manyFragments(100, noIndex).build())
+	source.Unsized, source.NoSuffix, source.NoRanges = true, true, true
+	if _, err := open(t, source); !errors.Is(err, seek.ErrNoRanges) {
+		t.Errorf("without ranges: %v", err)
 	}
 }
