@@ -77,7 +77,7 @@ func (n *node) partsOf(d *demand, first, to, total int64) (*sampleParts, error) 
 	head, _ := n.begin(d, 8)
 	p := &sampleParts{version: head[0], flags: be.Uint32(head) & 0xffffff}
 	length := n.off + n.size - table.off
-	if table.count == total && length%total == 0 && length/total >= partsFields {
+	if total > 0 && table.count == total && length%total == 0 && length/total >= partsFields {
 		each := length / total
 		data, ok := d.need(table.off+first*each, (to-first)*each, n.typ)
 		if !ok {

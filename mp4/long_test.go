@@ -1,7 +1,9 @@
 package mp4_test
 
 import (
+	"bytes"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -549,4 +551,45 @@ func TestPace(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPartsHostile changes bytes of long tables, and of what stands between them,
+// and plans: no file may be answered by a panic, or take long.
+func TestPartsHostile(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for name, f := range longFilms {
+		f.seconds = 20
+		source, moov := f.build()
+		start := source.Info.Size - moov
+		if !f.moovLast {
+			start = 32
+		}
+		original := make([]byte, source.Info.Size)
+		if _, err := source.Content.ReadAt(original, 0); err != nil {
+			t.Fatal(err)
+		}
+		var heads []int // the beginnings of boxes of the sample tables
+		for _, typ := range []string{"stbl", "stts", "stss", "sdtp", "ctts", "stsc", "stsz", "stz2", "stco", "sbgp", "subs", "senc", "saio", "saiz"} {
+			for from := int(start); ; {
+				i := bytes.Index(original[from:start+moov], []byte(typ))
+				if i < 0 {
+					break
+				}
+				from += i + 4
+				heads = append(heads, from-8)
+			}
+		}
+		for range full(300, 15) {
+			data := slices.Clone(original)
+			for range 1 + r.IntN(3) {
+				at := heads[r.IntN(len(heads))] + r.IntN(32)
+				data[at] = []byte{0, 1, 2, 255, 127, 128, byte(r.Uint32())}[r.IntN(7)]
+			}
+			began := time.Now()
+			fuzzPart(t, data, r.IntN(2000))
+			if took := time.Since(began); took > hangs {
+				t.Fatalf("%s: %v for a file of %d bytes", name, took, len(data))
+			}
+		}
+	}
 }

@@ -219,8 +219,9 @@ func leastOf(s *sampleTables) int64 {
 }
 
 // syncSlice is how many entries of a table of sync samples are read around a
-// sample at first.
-const syncSlice = 1024
+// sample at first: all that most films have, whose sync samples lie closer together
+// in one part than in another.
+const syncSlice = 16 << 10
 
 // syncEntries returns the entries of a large stss around the samples [from, to]
 // of total: from one at or before them to one at or behind. It looks where they

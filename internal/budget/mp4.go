@@ -41,10 +41,10 @@ const (
 )
 
 // TripsMisled is how many further round trips it takes where entries of a table do
-// not lie where its length and the other tables say they are likely to: sync samples
-// in one half of a film alone, parts of samples of which as many as would be the
-// same for each differ.
-const TripsMisled = 3
+// not lie where its length says they are likely to: a hundred times as many sync
+// samples in one half of a film as in the other, or parts of samples of different
+// numbers that take as much room together as if all had as many.
+const TripsMisled = 1
 
 // TenHoursMemory is the most memory that it sets aside, all told, in bytes: less
 // than the moov, since of that only parts are read.
