@@ -118,18 +118,18 @@ func (n *node) partsOf(d *demand, first, to, total int64) (*sampleParts, error) 
 
 // take takes the entries of the samples [first, to) from the beginning of some with
 // one for each sample.
-func (p *sampleParts) take(entries []byte, first, to int64) {
-	p.entries = slices.Concat(be.AppendUint32(nil, uint32(first+1)), entries[min(4, len(entries)):])
-	p.mark(to-first, to)
+func (s *sampleParts) take(entries []byte, first, to int64) {
+	s.entries = slices.Concat(be.AppendUint32(nil, uint32(first+1)), entries[min(4, len(entries)):])
+	s.mark(to-first, to)
 }
 
 // next returns where the entry ends that begins at an offset of some with one for
 // each sample; ok is false where none can begin.
-func (p *sampleParts) next(entries []byte, at int) (end int, ok bool) {
+func (s *sampleParts) next(entries []byte, at int) (end int, ok bool) {
 	if at+partsFields > len(entries) || be.Uint32(entries[at:]) != 1 {
 		return 0, false
 	}
-	end = at + partsFields + int(be.Uint16(entries[at+4:]))*p.stride()
+	end = at + partsFields + int(be.Uint16(entries[at+4:]))*s.stride()
 	return end, end <= len(entries)
 }
 
@@ -141,7 +141,7 @@ const longestParts = 4 << 10
 // out of its last bytes; nil where those do not hold them. Where entries begin shows
 // in that only a chain of them reaches the end: of all that begin at the first bytes
 // it follows those that might be until a single one is left.
-func (p *sampleParts) fromEnd(data []byte, samples int64) []byte {
+func (s *sampleParts) fromEnd(data []byte, samples int64) []byte {
 	begins := make([]bool, len(data)+1)
 	chains := min(longestParts, len(data))
 	for i := range chains {
@@ -156,14 +156,14 @@ func (p *sampleParts) fromEnd(data []byte, samples int64) []byte {
 			break
 		}
 		chains--
-		if end, ok := p.next(data, at); ok && !begins[end] {
+		if end, ok := s.next(data, at); ok && !begins[end] {
 			begins[end] = true
 			chains++
 		}
 	}
 	var starts []int
 	for at < len(data) {
-		end, ok := p.next(data, at)
+		end, ok := s.next(data, at)
 		if !ok {
 			return nil
 		}
