@@ -393,7 +393,7 @@ func (l *loader) take(ctx context.Context, x *answer, r seek.Range) *seek.Body {
 	body := x.body
 	x.body = nil
 	unlink := context.AfterFunc(ctx, x.cancel)
-	var in io.Reader = io.MultiReader(bytes.NewReader(x.head), body)
+	in := io.MultiReader(bytes.NewReader(x.head), body)
 	if from > 0 {
 		in = &skipping{in, from}
 	}

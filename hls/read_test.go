@@ -289,6 +289,14 @@ func TestDefine(t *testing.T) {
 	if s.problem == "" {
 		t.Error("a variable that is not defined was taken")
 	}
+	// A value is what stands in the tag; a segment before it knows nothing of it.
+	p, err = parse("#EXTM3U\n#EXTINF:1\n{$dir}/0.ts\n#EXT-X-DEFINE:NAME=\"dir\",VALUE=\"x/y\"\n#EXTINF:1\n{$dir}/1.ts\n", testURL, nil, formats.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.media.segments; s[0].problem == "" || s[1].uri != "x/y/1.ts" {
+		t.Errorf("the segments are %q (%s) and %q", s[0].uri, s[0].problem, s[1].uri)
+	}
 }
 
 // hangs is longer than any text here takes on a busy machine under the race
