@@ -95,7 +95,8 @@ func (m *movie) choose(t *track, want fragment.Interval, exact bool) *cut {
 		if p.from >= p.to {
 			continue
 		}
-		p.samples = t.reach(floorDiv(p.from, c.refine), ceilDiv(p.to, c.refine))
+		from, to := floorDiv(p.from, c.refine), ceilDiv(p.to, c.refine)
+		p.samples = t.flushed(t.reach(from, to), to)
 		if p.samples.from < p.samples.to {
 			c.pieces = append(c.pieces, p)
 		}

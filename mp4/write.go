@@ -319,6 +319,9 @@ func (c *cut) fromFirstPicture(p piece) piece {
 		return p // the first one is among what was not read
 	}
 	first := at * c.refine
+	if sample < 0 || first >= p.to {
+		return c.fromPictureUnderWay(p)
+	}
 	if first > p.from && tables.isSync(sample) {
 		first--
 	}
@@ -326,6 +329,19 @@ func (c *cut) fromFirstPicture(p piece) piece {
 		p.start = p.start.Add(fragment.Ticks(first-p.from, c.timescale()))
 		p.from = first
 	}
+	return p
+}
+
+// fromPictureUnderWay returns a piece in which one picture stands throughout, moved
+// to when that begins: it looks the same, and players that do not show pictures that
+// begin before an edit show this one.
+func (c *cut) fromPictureUnderWay(p piece) piece {
+	at, sample := c.track.tables.underWay(p.samples, floorDiv(p.from, c.refine))
+	if sample < 0 || c.holed {
+		return p
+	}
+	by := p.from - at*c.refine
+	p.from, p.to = p.from-by, p.to-by
 	return p
 }
 
