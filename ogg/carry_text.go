@@ -77,17 +77,31 @@ func (c *cutting) around(bound stretch, ok bool, text map[*stream]stretch) (stre
 	return stretch{from: min(bound.from, at.from), to: max(bound.to, at.to)}, true
 }
 
-// readText reads the pages in which text may stand that the clip needs: those of
-// its first pages and before them, and of its last pages and before.
-func (c *cutting) readText(ctx context.Context) (err error) {
+// readText reads at once the pages in which text may stand that the clip needs:
+// those of its first pages and before them, and of its last pages and before; where
+// not all is read that precedes the clip, also what follows its first pages, for a
+// text that names an earlier one.
+func (c *cutting) readText(ctx context.Context) error {
 	if c.clock == nil {
 		return nil
 	}
-	if c.before, err = c.l.readRegion(ctx, c.w, max(c.l.data, c.head.from-textBack), c.head.to); err != nil || c.tail == nil {
-		return err
+	reads := newJobs(ctx)
+	read := func(into **region, from, to int64) {
+		reads.Go(func() (err error) {
+			*into, err = c.l.readRegion(reads.ctx, c.w, from, to)
+			return err
+		})
 	}
-	c.behind, err = c.l.readRegion(ctx, c.w, max(c.head.to, c.tail.from-textBack), c.tail.to)
-	return err
+	from, to := max(c.l.data, c.head.from-textBack), c.l.end
+	read(&c.before, from, c.head.to)
+	if c.tail != nil {
+		to = c.tail.from
+		read(&c.behind, max(c.head.to, to-textBack), c.tail.to)
+	}
+	if from > c.l.data {
+		read(&c.ahead, c.head.to, min(to, c.head.to+textBack))
+	}
+	return reads.Wait()
 }
 
 // carryText finds the text that shows in the clip as far as the regions at its
@@ -156,18 +170,11 @@ func (r *region) cues(s *stream, l *link) (out []placed, open packet) {
 // namedText looks for texts that began before what was looked through and still
 // show: the granule position of each text names the earliest that shows with it.
 func (c *cutting) namedText(ctx context.Context, k *carried, cues []placed) ([]placed, error) {
-	s, from, to := k.s, c.head.to, c.l.end
-	if c.tail != nil {
-		to = c.tail.from
-	}
-	ahead, err := c.l.readRegion(ctx, c.w, from, min(to, from+textBack))
-	if err != nil {
-		return nil, err
-	}
+	s := k.s
 	if c.clock.text() {
 		return nil, nil
 	}
-	next, _ := ahead.cues(s, c.l)
+	next, _ := c.ahead.cues(s, c.l)
 	known := append(cues, next...)
 	slices.SortStableFunc(known, func(a, b placed) int { return cmp.Compare(a.from, b.from) })
 	var named []placed

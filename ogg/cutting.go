@@ -28,10 +28,11 @@ type cutting struct {
 	// Where text is selected, it is looked for by the pages of clock: from where
 	// shows says what shows at the beginning stands, and ends where the clip does.
 	// before and behind are what was looked through: the first pages and what
-	// precedes them, and the last pages and what precedes those.
-	clock          *stream
-	shows, ends    map[*stream]stretch
-	before, behind *region
+	// precedes them, and the last pages and what precedes those; ahead is what
+	// follows the first pages.
+	clock                 *stream
+	shows, ends           map[*stream]stretch
+	before, behind, ahead *region
 
 	t0      fragment.Time // clip time 0 on the file's own clock
 	carried []*carried

@@ -41,6 +41,18 @@ const (
 	textRate   = 1000 // ticks a second
 )
 
+// crcs are the checksums of single bytes (RFC 3533, section 6).
+var crcs = func() (out [256]uint32) {
+	for i := range out {
+		crc := uint32(i) << 24
+		for range 8 {
+			crc = crc<<1 ^ crc>>31*0x04c11db7
+		}
+		out[i] = crc
+	}
+	return out
+}()
+
 // bytes lays the page.
 func (p oggPage) bytes() []byte {
 	out := append([]byte("OggS\x00"), p.flags)
@@ -51,14 +63,7 @@ func (p oggPage) bytes() []byte {
 	out = append(append(out, p.lacing...), p.body...)
 	var crc uint32
 	for _, b := range out {
-		crc ^= uint32(b) << 24
-		for range 8 {
-			if crc&(1<<31) != 0 {
-				crc = crc<<1 ^ 0x04c11db7
-			} else {
-				crc <<= 1
-			}
-		}
+		crc = crc<<8 ^ crcs[byte(crc>>24)^b]
 	}
 	binary.LittleEndian.PutUint32(out[22:], crc)
 	return out
@@ -740,5 +745,31 @@ func TestTextVerbatim(t *testing.T) {
 				t.Errorf("kate %v: %q is not in it", kate, c.text)
 			}
 		}
+	}
+}
+
+// Text costs no round trips of its own: it is read where the search for what is
+// beside it ends.
+func TestTextRounds(t *testing.T) {
+	x := textStream{kate: true, end: 1_000_000}
+	for n := range int64(39) {
+		x.cues = append(x.cues, cue{5000 + n*25_000, 9000 + n*25_000, fmt.Sprint("text ", n), 0})
+	}
+	data := x.among(t, pcmFile(1000))
+	for _, i := range []interval{{505, 530}, {700.5, 710}, {31, 900}} {
+		seektest.Counted(t, name(i.a, i.b), func(t *testing.T) {
+			trips := func(tracks ...string) int {
+				o := slowly(t, data)
+				s := between(i.a, i.b)
+				s.Tracks = tracks
+				o.cut(t, s)
+				return o.Totals.Transfer().RoundTrips
+			}
+			sound, both, text := trips("1"), trips(), trips("2")
+			t.Logf("round trips: %d for the sound, %d with text, %d for the text", sound, both, text)
+			if both > sound+1 || text > sound+1 {
+				t.Errorf("%d round trips with text and %d for text alone, %d without", both, text, sound)
+			}
+		})
 	}
 }
