@@ -417,7 +417,7 @@ func lines() []cue {
 }
 
 // textIntervals begin and end on texts, between them and within them.
-var textIntervals = []interval{{5.03, 9.07}, {3, 8}, {2.5, 2.8}, {0, 14}, {7, 10.2}, {12, 12.5}, {13.2, 13.9}, {5.7, 11.5}, {10.21, -1}}
+var textIntervals = []interval{{5.03, 9.07}, {3, 8}, {4.95, 9.07}, {2.5, 2.8}, {0, 14}, {7, 10.2}, {12, 12.5}, {13.2, 13.9}, {5.7, 11.5}, {10.21, -1}}
 
 // checkText cuts a file with a text stream at an interval and compares the texts of
 // the clip with those that show in it.
