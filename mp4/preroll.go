@@ -1,18 +1,8 @@
 package mp4
 
-import "github.com/mediafrag/mediafrag/formats"
-
-// Pre-roll of sound: what a decoder must have decoded before a sample so that
-// the sample comes out as it would have in the middle of the stream.
-const (
-	aacPreroll    = 2   // frames: overlap, and one whose own overlap is missing
-	sbrPreroll    = 1.0 // seconds, for HE-AAC: high bands are there from the next header on, of which there are a few a second
-	transformRoll = 2   // frames, for AC-3 and other transform codecs
-	speechPreroll = 0.5 // seconds, for AMR: its filters forget slowly
-	opusPreroll   = 1.0 // seconds: bit-exact from there for CELT; 80 ms is the least
-	mp3Reservoir  = 511 // bytes that a frame may borrow from those before it
-	mp3Overhead   = 36  // bytes of an MP3 frame that lend nothing: header and side information
-	mp3Preroll    = 10  // frames at most
+import (
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/audioframe"
 )
 
 // preroll returns the sample at which decoding has to begin so that sample
@@ -28,15 +18,15 @@ func (t *track) prerollFrom(first int64) int64 {
 	switch t.entry.codecFamily() {
 	case familyAAC:
 		// A roll of a frame or two is what muxers write for AAC of any kind.
-		if frames = aacPreroll; t.entry.sbr && roll <= aacPreroll || t.entry.sbrMaybe && roll == 0 {
-			return min(first-frames, t.back(first, sbrPreroll))
+		if frames = audioframe.AACPreroll; t.entry.sbr && roll <= audioframe.AACPreroll || t.entry.sbrMaybe && roll == 0 {
+			return min(first-frames, t.back(first, audioframe.SBRPreroll))
 		}
 	case familyTransform:
-		frames = transformRoll
+		frames = audioframe.TransformPreroll
 	case familyOpus:
-		return t.back(first, opusPreroll)
+		return t.back(first, audioframe.OpusPreroll)
 	case familySpeech:
-		return t.back(first, speechPreroll)
+		return t.back(first, audioframe.SpeechPreroll)
 	case familyMP3:
 		return t.behindReservoir(first)
 	case familyExact:
@@ -55,15 +45,15 @@ func (t *track) rollSeconds() float64 {
 	switch t.entry.codecFamily() {
 	case familyAAC:
 		if t.entry.sbr || t.entry.sbrMaybe {
-			return sbrPreroll
+			return audioframe.SBRPreroll
 		}
-		return (aacPreroll + 1) * 1024 / rate
+		return (audioframe.AACPreroll + 1) * 1024 / rate
 	case familyTransform:
-		return (transformRoll + 1) * 1536 / rate // of AC-3
+		return (audioframe.TransformPreroll + 1) * 1536 / rate // of AC-3
 	case familyOpus:
-		return opusPreroll
+		return audioframe.OpusPreroll
 	case familySpeech:
-		return speechPreroll
+		return audioframe.SpeechPreroll
 	case familyMP3:
 		return 3 * 1152 / rate // at usual rates
 	case familyExact:
@@ -81,9 +71,9 @@ func (t *track) back(first int64, seconds float64) int64 {
 // frame before first is whole: that frame's overlap goes into first.
 func (t *track) behindReservoir(first int64) int64 {
 	from := first - 1
-	for lent := int64(0); from >= 0 && first-from < mp3Preroll && lent < mp3Reservoir; {
+	for lent := int64(0); from >= 0 && first-from < audioframe.MP3Preroll && lent < audioframe.MP3Reservoir; {
 		if from--; from >= 0 {
-			lent += max(0, t.tables.size(from)-mp3Overhead)
+			lent += max(0, t.tables.size(from)-audioframe.MP3Overhead)
 		}
 	}
 	return from

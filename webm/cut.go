@@ -234,20 +234,26 @@ func (p *planner) placeStart(heads map[*track][]piece) {
 // leadIndex returns the index of the first piece that is decoded so that the
 // sound at want, in pieces[j], is right.
 func (c *soundCut) leadIndex(p *planner, pieces []piece, j int, want int64) int {
-	most := min(c.t.sound.ideal, c.room)
-	if c.t.sound.cut == cutPreSkip {
+	know := &c.t.sound
+	most := c.room
+	if know.cut == cutPreSkip {
 		most = min(most, maxPreSkip*1e9/opusRate)
 	}
-	if c.t.sound.cut == cutWhole || c.t.sound.cut == cutBytes || most == 0 {
+	if know.cut == cutBytes || know.ideal == 0 {
 		return j
 	}
+	holds := max(pieces[j].at, want-know.longest)
 	s := j
-	for s > 0 && want-pieces[s-1].at <= most && pieces[s-1].end() >= pieces[s].at-1e6 &&
-		(want-pieces[s].at < c.t.sound.warmUp || pieces[s-1].b.offset >= p.far()) {
+	for s > 0 && !c.enters(pieces[s]) && want-pieces[s-1].at <= most && holds-pieces[s-1].at <= know.ideal+halfSample &&
+		pieces[s-1].end() >= pieces[s].at-1e6 &&
+		(holds-pieces[s].at < know.warmUp-halfSample || pieces[s-1].b.offset >= p.far()) {
 		s--
 	}
 	return s
 }
+
+// enters reports whether decoding begins anew with a frame.
+func (c *soundCut) enters(q piece) bool { return c.t.sound.entry != nil && c.t.sound.entry(q.data) }
 
 // cutHead decides what is written anew at the beginning.
 func (c *soundCut) cutHead(p *planner, pieces []piece) {

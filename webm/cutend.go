@@ -54,6 +54,9 @@ func (c *soundCut) cutTail(p *planner) error {
 	q := pieces[last]
 	c.closing = q.data
 	c.to, c.until, c.finish = q.b.end, q.b.end, min(q.end(), p.b)
+	if c.t.sound.cut == cutWhole {
+		c.finish = q.end()
+	}
 	over := q.end() - max(q.b.discard, 0) - p.b
 	if q.b.discard > 0 && !q.last {
 		over = q.end() - p.b
@@ -62,7 +65,6 @@ func (c *soundCut) cutTail(p *planner) error {
 	case q.last && over <= halfSample:
 		return nil // ends with a block
 	case c.t.sound.cut == cutWhole && q.last:
-		c.finish = q.end()
 		return nil
 	case q.b.offset < c.from: // the clip lies in frames that are written anew already
 		c.cutShort(p.b)

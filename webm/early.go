@@ -15,7 +15,7 @@ func (p *planner) far() int64 {
 
 // headPieces returns the frames of a sound track around zero.
 func (p *planner) headPieces(t *track) ([]piece, error) {
-	return p.pieces(t, p.start, p.earlyOf(t), p.zero-t.sound.warmUp, p.zero)
+	return p.pieces(t, p.start, p.earlyOf(t), p.zero-t.sound.longest-t.sound.warmUp, p.zero)
 }
 
 // earlyEnough reports whether of each sound track all that a decoder needs
@@ -34,7 +34,8 @@ func (p *planner) earlyEnough() bool {
 			continue
 		}
 		first := pieces[0]
-		enough := first.at <= p.zero-t.sound.ideal || first.at <= p.zero-t.sound.warmUp && first.b.offset <= p.far()
+		holds := p.zero - t.sound.longest
+		enough := first.at <= holds-t.sound.ideal || first.at <= holds-t.sound.warmUp && first.b.offset <= p.far()
 		if !enough && !(t.begun && first.b.offset < t.firstEnd) {
 			return false
 		}

@@ -35,6 +35,8 @@ const (
 	opus                    // the right number of samples; to the bit but for rounding
 	speech                  // the right number of samples; converges
 	whole                   // whole frames
+	frames                  // whole frames, to the bit but for dither
+	rounded                 // the right number of samples; to the bit but for dither
 	jitter                  // times of capture: frames do not follow each other exactly
 )
 
@@ -73,6 +75,14 @@ var files = []made{
 	{name: "h265-flac", ext: "mkv", args: args(picture25, tone48, x265, s("-c:a", "flac")), trait: interval{7.123, 9.02}},
 	{name: "h264-pcm", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "pcm_s16le")), trait: interval{4.2, 6}},
 	{name: "h264-ac3", ext: "mkv", args: args(picture25, tone48, x264, s("-c:a", "ac3", "-b:a", "128k")), sound: whole, trait: interval{4.2, 6}},
+	{name: "ac3-only", ext: "mka", args: args(tone48, s("-c:a", "ac3", "-b:a", "192k")), sound: frames, trait: interval{5.0561, 6}},
+	{name: "eac3-only", ext: "mka", full: true, args: args(sweep("44100"), s("-c:a", "eac3", "-b:a", "192k")), sound: frames, trait: interval{5.0885, 6}},
+	{name: "dts-only", ext: "mka", args: args(tone48, s("-strict", "-2", "-ac", "2", "-c:a", "dca", "-b:a", "768k")), trait: interval{5.0561, 6}},
+	{name: "h264-dts", ext: "mkv", full: true, args: args(picture25, tone48, x264, s("-strict", "-2", "-ac", "2", "-c:a", "dca", "-b:a", "768k")), trait: interval{5.013, 7.5}},
+	{name: "truehd-only", ext: "mka", args: args(tone48, s("-strict", "-2", "-ac", "2", "-c:a", "truehd")), trait: interval{5.0561, 6}},
+	{name: "h264-truehd", ext: "mkv", full: true, args: args(picture25, tone48, x264, s("-strict", "-2", "-ac", "2", "-c:a", "truehd")), trait: interval{5.013, 7.5}},
+	{name: "mp2-only", ext: "mka", args: args(tone48, s("-c:a", "mp2", "-b:a", "128k")), sound: rounded, trait: interval{5.0885, 6}},
+	{name: "alac-only", ext: "mka", full: true, args: args(tone48, s("-c:a", "alac")), trait: interval{5.0885, 6}},
 	{name: "merged-h264-aac", ext: "mkv", full: true, from: "h264-aac.mkv", merge: s(), trait: interval{5.5, 8}},
 	{name: "merged-vp9-opus", from: "vp9-opus.webm", full: true, merge: s("--webm"), sound: opus, trait: interval{6.6, 8}},
 	{name: "merged-groups", ext: "mkv", from: "h264-aac.mkv", full: true, merge: s("--engage", "no_simpleblocks", "--cluster-length", "700ms"), trait: interval{5.5, 8}},

@@ -121,7 +121,7 @@ func (m made) compare(t *testing.T, path string, i interval) {
 		m.judge(t, n, steady(want), steady(got.Audio[n]), a, b, shown)
 	}
 	for n := range original.Audio { // pictures and sound keep step
-		if len(got.Video) == 0 || m.sound == whole {
+		if len(got.Video) == 0 || m.wholeFrames() {
 			continue
 		}
 		was := between(original.Video[0], shown) - max(shown, float64(original.Audio[n].First)/float64(original.Audio[n].Rate))
@@ -193,6 +193,9 @@ func (m made) decodedAhead(t *testing.T, path string, b float64) int {
 	return n
 }
 
+// wholeFrames reports whether sound cannot be cut inside a frame.
+func (m made) wholeFrames() bool { return m.sound == whole || m.sound == frames }
+
 // judge holds one sound track to the rules.
 func (m made) judge(t *testing.T, n int, original, got oracle.Sound, a, b, shown float64) {
 	rate := float64(original.Rate)
@@ -207,14 +210,14 @@ func (m made) judge(t *testing.T, n int, original, got oracle.Sound, a, b, shown
 	}
 	lead := int(math.Round((max(a, begins) - begins) * rate))
 	frame := 1
-	if m.sound == whole {
-		frame = 1536
+	if m.wholeFrames() { // the one that holds the beginning, and the one that overlaps with it
+		frame = 2 * 1536
 	}
 	if off := r.Offset - lead; off < -tick || off > tick+frame || r.Excess < -tick || r.Excess > tick+frame {
 		t.Errorf("sound %d: %v, want offset %d", n, r, lead)
 	}
 	end := min(b, float64(original.First)/rate+float64(len(original.Samples)/original.Channels)/rate)
-	if count := int(math.Round((end - begins) * rate)); m.sound != whole && (r.Have < count-tick || r.Have > count+tick) {
+	if count := int(math.Round((end - begins) * rate)); !m.wholeFrames() && (r.Have < count-tick || r.Have > count+tick) {
 		t.Errorf("sound %d has %d samples, want %d", n, r.Have, count)
 	}
 	most := float64(oracle.Exact)
@@ -223,6 +226,8 @@ func (m made) judge(t *testing.T, n int, original, got oracle.Sound, a, b, shown
 		most = budget.CeltResidual
 	case speech, jitter:
 		most = budget.OpusResidual
+	case frames, rounded:
+		most = budget.RoundingResidual
 	case whole:
 		most = budget.NoiseResidual
 	}

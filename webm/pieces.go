@@ -53,7 +53,7 @@ func (p *planner) pieces(t *track, r *region, early []block, from, to int64) ([]
 		return nil, nil // nothing tells the times of the early ones
 	}
 	p.setTimes(t, out, nearly, from, to)
-	if t.sound.length == nil {
+	if t.sound.length == nil || t.sound.unsure {
 		guessLengths(out)
 	}
 	return out, nil

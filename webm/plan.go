@@ -245,7 +245,7 @@ func (p *planner) has(number uint64) *track {
 func (p *planner) leadIn() (warm, ideal int64) {
 	for _, t := range p.tracks {
 		if t.kind == typeAudio {
-			warm, ideal = max(warm, t.sound.warmUp), max(ideal, t.sound.ideal)
+			warm, ideal = max(warm, t.sound.warmUp+t.sound.longest), max(ideal, t.sound.ideal+t.sound.longest)
 		}
 	}
 	return warm, ideal

@@ -27,11 +27,18 @@ type sound struct {
 	// grid is what all lengths are multiples of, 0 where that is not known: frames
 	// that follow each other since the track's first begin on it.
 	grid int64
-	// warmUp is how much sound before the first wanted the decoder needs to
-	// be right, in ns; ideal is how much makes it right to the bit in practice.
-	warmUp, ideal int64
+	// warmUp is how much sound before the frame that holds the first wanted the
+	// decoder needs to be right, in ns; ideal is how much makes it right to the bit
+	// in practice. Such a frame lasts at most longest; where that is 0 both count
+	// from the wanted sample.
+	warmUp, ideal, longest int64
+	// entry reports whether decoding can begin with a frame as nowhere else, and
+	// needs none before it; nil where any frame may be the first.
+	entry func(frame []byte) bool
 	// align is the number of bytes of one sample of all channels (PCM).
 	align int
+	// unsure says that length may not know a frame, which then lasts until the next.
+	unsure bool
 	// silentFirst says that a decoder gives nothing for its first frame.
 	silentFirst bool
 }
@@ -57,7 +64,12 @@ func (t *track) soundOf() sound {
 		s.cut, s.grid = cutPadding, n
 		s.length = func(_, _ []byte) int64 { return n }
 	}
-	frames := func(n int64) int64 { return n * max(s.grid, 1) * 1e9 / s.rate }
+	// Frames of at most so many samples each need some before them.
+	lead := func(samples, frames int64) {
+		s.longest = samplesToNs(samples, s.rate)
+		s.warmUp = frames * s.longest
+		s.ideal = s.warmUp
+	}
 	switch id := t.codecID; {
 	case id == "A_OPUS" && len(t.private) >= 19 && string(t.private[:8]) == "OpusHead":
 		s = sound{cut: cutPreSkip, rate: opusRate, length: opusLength, grid: opusGrid, warmUp: max(opusWarmUp, min(t.seekPreRoll, opusIdeal)), ideal: opusIdeal}
@@ -75,19 +87,19 @@ func (t *track) soundOf() sound {
 		if fixed(1024); c.Short {
 			fixed(960)
 		}
-		s.warmUp = frames(2)
-		if s.ideal = s.warmUp; c.SBR {
-			s.warmUp, s.ideal = frames(4), frames(4)
+		if lead(s.grid, audioframe.AACPreroll); c.SBR {
+			s.warmUp, s.ideal = 4*s.longest, audioframe.SBRPreroll*1e9
 		}
 	case id == "A_MPEG/L3":
 		// The bit reservoir reaches back 511 bytes: at 32 kbit/s that is five
 		// frames, and the filter bank remembers one more.
-		s.cut, s.length, s.warmUp, s.ideal = cutPadding, mpegLength, 7*1152*1e9/s.rate, 10*1152*1e9/s.rate
+		s.cut, s.length, s.warmUp, s.ideal = cutPadding, mpegLength, 7*1152*1e9/s.rate, audioframe.MP3Preroll*1152*1e9/s.rate
 		if s.grid = 1152; s.rate < 32000 { // MPEG-2
 			s.grid = 576
 		}
 	case id == "A_MPEG/L2":
-		s.cut, s.length, s.grid, s.warmUp, s.ideal = cutPadding, mpegLength, 1152, 1152*1e9/s.rate, 1152*1e9/s.rate
+		s.cut, s.length, s.grid = cutPadding, mpegLength, 1152
+		lead(1152, audioframe.MP2Preroll)
 	case id == "A_FLAC":
 		s.cut = cutPadding
 		s.length, s.grid = t.flacLength()
@@ -100,10 +112,21 @@ func (t *track) soundOf() sound {
 			s.cut, s.align = cutBytes, align
 			s.length = func(_, f []byte) int64 { return int64(len(f) / align) }
 		}
-	case id == "A_AC3" || strings.HasPrefix(id, "A_AC3/"):
-		s.length, s.grid = func(_, _ []byte) int64 { return 1536 }, 1536
-	case id == "A_EAC3":
-		s.length = eac3Length
+	case id == "A_AC3" || strings.HasPrefix(id, "A_AC3/") || id == "A_EAC3":
+		// ffmpeg applies DiscardPadding to the frame before, for its parser lags by
+		// one: nothing can be hidden.
+		if s.length, s.grid = ac3Length, 1536; id == "A_EAC3" {
+			s.length, s.grid = eac3Length, 256
+		}
+		lead(1536, audioframe.AC3Preroll)
+	case id == "A_DTS" || strings.HasPrefix(id, "A_DTS/"):
+		s.cut, s.length, s.grid, s.unsure = cutPadding, t.dtsLength, 256, true
+		lead(512, audioframe.TransformPreroll)
+	case id == "A_TRUEHD" || id == "A_MLP":
+		unit := mlpUnit(s.rate)
+		fixed(unit)
+		lead(unit, audioframe.MLPPreroll)
+		s.entry = mlpSync
 	}
 	if len(t.prefix) > 0 && s.length != nil {
 		length, prefix := s.length, t.prefix
@@ -115,6 +138,9 @@ func (t *track) soundOf() sound {
 		}
 		if s.cut == cutBytes {
 			s.cut = cutWhole
+		}
+		if entry := s.entry; entry != nil {
+			s.entry = func(f []byte) bool { return entry(append(prefix[:len(prefix):len(prefix)], f[:min(len(f), 16)]...)) }
 		}
 	}
 	return s
@@ -202,12 +228,4 @@ func flacFrame(f []byte, otherwise int64) int64 {
 		return 1 << code
 	}
 	return otherwise
-}
-
-// eac3Length reads the number of blocks (ETSI TS 102 366 annex E.1.2).
-func eac3Length(_, f []byte) int64 {
-	if len(f) < 5 || f[4]>>6 == 3 {
-		return 1536
-	}
-	return 256 * [...]int64{1, 2, 3, 6}[f[4]>>4&3]
 }

@@ -115,7 +115,7 @@ func parseAC3(b []byte) (f Frame, ok bool) {
 		if f.Rate == 0 { // halved rates have six blocks
 			f.Rate, f.Samples = [4]int{24000, 22050, 16000, 0}[b[4]>>4&3], 1536
 		}
-		if b[2]>>6 == 1 { // a dependent substream adds channels, not time
+		if b[2]>>6 == 1 || b[2]>>3&7 > 0 { // a dependent substream adds channels, a further one a programme: no time
 			f.Samples = 0
 		}
 		return f, f.Rate > 0

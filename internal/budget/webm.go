@@ -23,4 +23,7 @@ const (
 	// forgets where decoding began; CeltResidual is the same for all else.
 	OpusResidual = -40
 	CeltResidual = -150
+	// RoundingResidual is the most that AC-3 and MPEG audio layer II may differ,
+	// in dB, whose decoders carry dither on for ever.
+	RoundingResidual = -80
 )
