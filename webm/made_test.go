@@ -31,13 +31,13 @@ type made struct {
 type soundRule int
 
 const (
-	exact  soundRule = iota // to the bit, and the right number of samples
-	opus                    // the right number of samples; to the bit but for rounding
-	speech                  // the right number of samples; converges
-	whole                   // whole frames
-	frames                  // whole frames, to the bit but for dither
-	rounded                 // the right number of samples; to the bit but for dither
-	jitter                  // times of capture: frames do not follow each other exactly
+	exact   soundRule = iota // to the bit, and the right number of samples
+	opus                     // the right number of samples; to the bit but for rounding
+	speech                   // the right number of samples; converges
+	whole                    // whole frames
+	frames                   // whole frames, to the bit but for dither
+	rounded                  // the right number of samples; to the bit but for dither
+	jitter                   // times of capture: frames do not follow each other exactly
 )
 
 type interval struct{ a, b float64 } // b < 0: open
