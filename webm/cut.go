@@ -322,8 +322,10 @@ func (c *soundCut) headFrame(q piece, want int64, first bool) frame {
 	switch {
 	case early <= halfSample:
 	case c.t.sound.cut == cutPadding && (first && c.t.sound.silentFirst || c.edition):
-		// Of an ordered edition it is not needed: mpv alone reads that, and takes
-		// a negative number for a very large one, so that seconds of sound are lost.
+		// Of an ordered edition it is not needed: mpv alone reads that, and takes a
+		// negative number for an unsigned one of as many bytes. Where three bytes
+		// hold it that loses up to 17 ms of sound, and where it takes four, from
+		// 8.4 ms on, up to 4.3 s.
 	case c.t.sound.cut == cutPadding && early == q.long:
 		f.discard = early // all of it, which all that know DiscardPadding understand
 	case c.t.sound.cut == cutPadding:
