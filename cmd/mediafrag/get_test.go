@@ -37,7 +37,15 @@ func TestInterrupt(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("no media were asked for")
 	}
-	if files := names(t, dir); len(files) != 2 {
+	files := names(t, dir)
+	for range 200 { // what was asked for ahead may have stalled before
+		if len(files) == 2 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		files = names(t, dir)
+	}
+	if len(files) != 2 {
 		t.Errorf("while it downloads there are %v, want the old file and a temporary one", files)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
