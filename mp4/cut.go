@@ -32,6 +32,7 @@ type cut struct {
 	// cut's timescale. Texts can begin and end anywhere: what is shown at the
 	// interval's beginning is shown from there on, in every player.
 	trimStart, trimEnd int64
+	frames             int64 // that a time code's first sample is later by
 
 	holed    bool              // between its samples lie unread ones
 	behind   int64             // the first sample behind those
@@ -72,19 +73,20 @@ func (c *cut) decodeInFragments(sample int64) int64 {
 func (c *cut) timescale() int64 { return c.track.timescale * c.refine }
 
 // trim cuts the durations of the first and the last sample of a track that is
-// neither pictures nor sound. A time code goes on counting within its sample:
-// that stays whole, and the edit list says where in it the clip begins.
+// neither pictures nor sound.
 func (c *cut) trim() {
 	s := c.track.tables
-	if c.track.handler == "tmcd" {
-		return
-	}
 	if c.track.kind == formats.Video || c.track.kind == formats.Audio || s.ctts != nil || len(c.pieces) != 1 || c.pieces[0].still {
 		return
 	}
 	p := c.pieces[0]
-	c.trimStart = max(0, p.from-s.decode(p.samples.from)*c.refine)
-	c.trimEnd = max(0, s.decode(p.samples.to)*c.refine-p.to)
+	if c.trimStart = max(0, p.from-s.decode(p.samples.from)*c.refine); c.track.handler == "tmcd" {
+		c.trimStart = 0 // the sample's number would be of another frame
+		c.countFrames()
+	}
+	if c.trimEnd = s.decode(p.samples.to)*c.refine - p.to; c.track.handler != "tmcd" {
+		c.trimEnd = max(0, c.trimEnd) // a time code counts on: some writers leave its last sample without a duration
+	}
 }
 
 // dropLeading leaves out the pictures that a random access point is decoded
@@ -184,8 +186,8 @@ func (c *cut) covered() fragment.Interval {
 		start, end := p.start, p.end
 		if first, last, ok := c.spanOf(p.samples); ok {
 			last = max(last, c.unreadEnd())
-			lead := fragment.Ticks(p.from-first*c.refine, c.timescale())
-			trail := fragment.Ticks(last*c.refine-p.to, c.timescale())
+			lead := fragment.Ticks(p.from-first*c.refine-c.trimStart, c.timescale())
+			trail := fragment.Ticks(last*c.refine-c.trimEnd-p.to, c.timescale())
 			start = start.Sub(lead.Max(fragment.Time{}))
 			if !p.still {
 				end = end.Add(trail.Max(fragment.Time{}))

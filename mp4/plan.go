@@ -316,14 +316,14 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 		cut.pieces = []piece{{start: want.Start, end: want.End, from: from, to: to}}
 	}
 	cut.want, cut.base, cut.original = want, from, c.original
+	if c.fragmented {
+		cut.trimStart, cut.trimEnd, cut.frames = 0, 0, 0
+	}
 	if v.hole != nil && v.hole.before > 0 {
 		cut.holed, cut.behind = true, v.spans[t.id][v.hole.before-1].to
 	}
 	if n := len(cut.ranges); n > 0 && (v.hole == nil || v.beforeHole(t, cut.ranges[0].from)) {
 		cut.base = t.tables.decode(cut.ranges[0].from)
-		if c.fragmented {
-			cut.trimStart, cut.trimEnd = 0, 0
-		}
 		if v.fragments != nil && c.fragmented { // what lies between may be unread
 			cut.ranges = []sampleRange{{cut.ranges[0].from, cut.ranges[n-1].to}}
 		}
@@ -409,7 +409,8 @@ type placed struct {
 	cut   int
 	order int // among the cut's chunks
 	chunk
-	at int64 // from the beginning of the mdat's payload
+	frames int64 // that its time code is later by
+	at     int64 // from the beginning of the mdat's payload
 }
 
 func (c *clip) warn(format string, args ...any) {
@@ -455,7 +456,14 @@ func (c *clip) place() (int64, error) {
 				if size >= 0 && ch.offset+ch.size > size {
 					return 0, cut.track.outside(ch, size)
 				}
-				c.chunks = append(c.chunks, placed{cut: i, order: len(c.chunks), chunk: ch})
+				if cut.frames > 0 && r.from == cut.ranges[0].from && ch == chunks[0] {
+					first := chunk{offset: ch.offset, samples: 1, size: cut.track.tables.size(r.from), description: ch.description}
+					c.chunks = append(c.chunks, placed{cut: i, order: len(c.chunks), chunk: first, frames: cut.frames})
+					ch.offset, ch.samples, ch.size = ch.offset+first.size, ch.samples-1, ch.size-first.size
+				}
+				if ch.samples > 0 {
+					c.chunks = append(c.chunks, placed{cut: i, order: len(c.chunks), chunk: ch})
+				}
 			}
 		}
 	}
@@ -487,7 +495,13 @@ func (t *track) outside(ch chunk, size int64) error {
 func (c *clip) ranges(info *seek.Info) []seek.Part {
 	var out []seek.Part
 	for _, ch := range c.chunks {
-		if n := len(out) - 1; n >= 0 && out[n].End() == ch.offset {
+		if ch.frames > 0 {
+			part := seek.Bytes(info, seek.Range{Offset: ch.offset, Length: ch.size}, "time code")
+			part.Rewrite = Timecode{ch.frames}
+			out = append(out, part)
+			continue
+		}
+		if n := len(out) - 1; n >= 0 && out[n].Rewrite == nil && out[n].End() == ch.offset {
 			out[n].Length += ch.size
 			out[n].Size += ch.size
 			continue

@@ -11,38 +11,57 @@ import (
 	"github.com/mediafrag/mediafrag/internal/tools"
 )
 
-// TestTimeCode cuts a QuickTime file with a time code track. The time code is
-// one sample that counts from its beginning: the clip's edit begins as far into
-// it as the clip begins into the film.
+// TestTimeCode cuts QuickTime files with a time code track. The time code is one
+// sample that counts from its beginning: in the clip it begins with the first
+// picture, and with the number of that.
 func TestTimeCode(t *testing.T) {
 	t.Parallel()
-	m := made{name: "timecode", ext: "mov", args: args(picture25, tone48, s("-c:v", "mpeg4", "-g", "25", "-c:a", "pcm_s16le", "-timecode", "01:00:00:00"))}
-	o := mustOpen(t, m.path(t))
-	plan, path := o.cut(t, between(5, 7))
-	if len(plan.Tracks) != 3 || plan.Tracks[2].Codec != "tmcd" {
-		t.Fatalf("the clip has %v, want the time code as well", plan.Tracks)
-	}
-	clip, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tracks := isoTracks(t, clip)
-	code := tracks[2]
-	if len(code.samples) != 1 {
-		t.Fatalf("%d time code samples, want one", len(code.samples))
-	}
-	if s := code.samples[0]; s.time > -4.99 || s.time < -5.01 || code.shown < 1.99 || code.shown > 2.01 {
-		t.Errorf("the time code's sample begins at %.3f of the clip, want -5, and %.3f s are shown, want 2", s.time, code.shown)
-	}
-	var doc struct {
-		Streams []struct{ Tags map[string]string }
-	}
-	out := oracle.Run(t, "ffprobe", "-v", "error", "-show_streams", "-of", "json", path)
-	if err := json.Unmarshal(out, &doc); err != nil {
-		t.Fatal(err)
-	}
-	if got := doc.Streams[0].Tags["timecode"]; got != "01:00:00:00" && got != "01:00:05:00" {
-		t.Errorf("the time code of the pictures is %q", got)
+	film := made{name: "timecode", ext: "mov", args: args(picture25, tone48, s("-c:v", "mpeg4", "-g", "25", "-c:a", "pcm_s16le", "-timecode", "01:00:00:00"))}
+	drop := made{name: "timecode-drop", ext: "mov", args: args(s("-f", "lavfi", "-i", "testsrc2=s=96x54:r=30000/1001:d=20"), tone48, s("-c:v", "mpeg4", "-g", "25", "-c:a", "pcm_s16le", "-timecode", "01:00:55;00"))}
+	fragments := made{name: "timecode-fragments", ext: "mov", args: film.args, mux: "movflags=+frag_keyframe+empty_moov+default_base_moof"}
+	for _, c := range []struct {
+		made
+		interval
+		code  string
+		begin float64 // of the sample, in the clip
+	}{
+		{film, interval{5, 7}, "01:00:05:00", 0},
+		{film, interval{5.01, 7}, "01:00:05:01", 0.03},
+		{fragments, interval{6, 8}, "01:00:06:00", 0}, // its sample has no duration
+		{film, interval{0, 3}, "01:00:00:00", 0},
+		{drop, interval{5.005, 7}, "01:01:00;02", 0}, // there are no frames 0 and 1 in a minute
+	} {
+		t.Run(c.code, func(t *testing.T) {
+			o := mustOpen(t, c.path(t))
+			plan, path := o.cut(t, between(c.a, c.b))
+			if len(plan.Tracks) != 3 || plan.Tracks[2].Codec != "tmcd" {
+				t.Fatalf("the clip has %v, want the time code as well", plan.Tracks)
+			}
+			if end := plan.Covered.End.Seconds(); end > c.b+0.1 || plan.Covered.Start.Seconds() < c.a-1.1 {
+				t.Errorf("covers %v", plan.Covered)
+			}
+			clip, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := isoTracks(t, clip)[2]
+			if len(code.samples) != 1 {
+				t.Fatalf("%d time code samples, want one", len(code.samples))
+			}
+			if off := code.samples[0].time - c.begin; off > 1e-3 || off < -1e-3 || code.shown > c.b-c.a+1e-3 || code.shown < c.b-c.a-1e-3 {
+				t.Errorf("the time code's sample begins at %.3f of the clip, want %.3f, and %.3f s are shown, want %.3f", code.samples[0].time, c.begin, code.shown, c.b-c.a)
+			}
+			var doc struct {
+				Streams []struct{ Tags map[string]string }
+			}
+			out := oracle.Run(t, "ffprobe", "-v", "error", "-show_streams", "-of", "json", path)
+			if err := json.Unmarshal(out, &doc); err != nil {
+				t.Fatal(err)
+			}
+			if got := doc.Streams[0].Tags["timecode"]; got != c.code {
+				t.Errorf("the time code of the pictures is %q, want %q", got, c.code)
+			}
+		})
 	}
 }
 

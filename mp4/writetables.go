@@ -110,7 +110,7 @@ func (c *cut) writeDurations(w *builder) {
 		runs = slices.Insert(runs[1:], 0, run{1, first.value - c.trimStart}, run{first.count - 1, first.value})
 		runs = slices.DeleteFunc(runs, func(r run) bool { return r.count == 0 })
 	}
-	if n := len(runs) - 1; c.trimEnd > 0 {
+	if n := len(runs) - 1; c.trimEnd != 0 {
 		runs = append(runs, run{1, runs[n].value - c.trimEnd})
 		if runs[n].count--; runs[n].count == 0 {
 			runs = slices.Delete(runs, n, n+1)
