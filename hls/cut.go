@@ -197,6 +197,13 @@ func (c *cut) readEnds(ctx context.Context) error {
 	for k := range keys {
 		g.Go(func() error { _, err := c.cipher(ctx, k); return err })
 	}
+	if e, ok := c.inFront(); ok {
+		g.Go(func() error {
+			// It may not be needed: whoever does need it meets the error.
+			c.m.loader.read(ctx, e, seek.Probe, tablesNote)
+			return nil
+		})
+	}
 	for _, e := range c.neighbours() {
 		g.Go(func() error {
 			// It may not be needed: whoever does need it meets the error.
@@ -345,6 +352,9 @@ func (c *cut) lookAt(ctx context.Context, i int) error {
 		defer c.mu.Unlock()
 		delete(c.pieces, i)
 		return nil
+	}
+	if c.list.iframes {
+		return nil // it is small, and its tables may be elsewhere
 	}
 	s := &c.list.segments[i]
 	scan, err := mpegts.Scan(p.data, ticks(s.start))

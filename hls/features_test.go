@@ -1,12 +1,17 @@
 package hls
 
 import (
+	"bytes"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/mpegts"
 	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -151,6 +156,145 @@ func TestPictures(t *testing.T) {
 			t.Errorf("asked for %s", name)
 		}
 	}
+}
+
+// withoutTables is an I-frame playlist's segments with the ranges of pictures alone:
+// behind the three packets of tables that ffmpeg begins each segment with.
+func withoutTables(t testing.TB, dir string) string {
+	t.Helper()
+	const tables = 3 * 188
+	out := iframes(t, dir)
+	for i := range 10 {
+		var n int
+		line := strings.Split(out, "\n")[3*i+1]
+		if _, err := fmt.Sscanf(line, "#EXT-X-BYTERANGE:%d@0", &n); err != nil {
+			t.Fatal(err)
+		}
+		out = strings.Replace(out, line+fmt.Sprintf("\ns%03d", i), fmt.Sprintf("#EXT-X-BYTERANGE:%d@%d\ns%03d", n-tables, tables, i), 1)
+	}
+	return out
+}
+
+// TestPicturesWithoutTables cuts I-frame playlists whose ranges leave the program
+// tables out: these come from the EXT-X-MAP or, without one, from where the resource
+// begins, at the price of one request for all pictures of one clock, together with the first.
+func TestPicturesWithoutTables(t *testing.T) {
+	dir := tsPresentation(t)
+	bare := withoutTables(t, dir)
+	anew := strings.Split(bare, "#EXTINF") // the picture of 4 s, then those from 8 s on
+	anew = append(append([]string{""}, anew[2]+"#EXT-X-DISCONTINUITY\n"), anew[5:]...)
+	for _, test := range []struct {
+		name, list string
+		a, b       float64
+		times      []float64 // of pictures of the original
+		extra      string    // what is asked for beside the pictures
+	}{
+		{"in the resource", bare, 9, 21, []float64{8, 12, 16, 20}, "s002.ts"},
+		{"with EXT-X-MAP", "#EXT-X-MAP:URI=\"s000.ts\",BYTERANGE=\"564@0\"\n" + bare, 9, 21, []float64{8, 12, 16, 20}, "s000.ts"},
+		{"clocks begin anew", strings.Join(anew, "#EXTINF"), 1, 9, []float64{4, 16, 20}, "s001.ts s004.ts"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := newOrigin()
+			o.putFolder(t, "https://host.test/ts", dir)
+			o.put("https://host.test/ts/i.m3u8", []byte(head+"#EXT-X-I-FRAMES-ONLY\n"+test.list+"#EXT-X-ENDLIST\n"))
+			m := o.mustOpen(t, "https://host.test/ts/i.m3u8", formats.Env{})
+			p := mustPlan(t, m, between(test.a, test.b))
+			data := clip(t, m, p)
+			if at := mpegts.Tables(data); len(at) != 2*188 || bytes.Index(data, at) > 188 || bytes.Count(data, at) != 1 {
+				t.Errorf("the clip does not begin with its tables, or has them %d times", bytes.Count(data, at))
+			}
+			have := checkDecodes(t, write(t, "clip.ts", data))
+			if len(have.Video) != 1 || len(have.Video[0]) != len(test.times) {
+				t.Fatalf("%d streams of pictures, want one of %d", len(have.Video), len(test.times))
+			}
+			original := oracle.Original(t, base(t)).Video[0]
+			for i, at := range test.times {
+				got := have.Video[0][i]
+				if want := oracle.Between(original, at, at+0.01); len(want) != 1 || got.Hash != want[0].Hash {
+					t.Errorf("picture %d is not that of %g s", i, at)
+				}
+				if since := got.Time - have.Video[0][0].Time; math.Abs(since-4*float64(i)) > 0.001 {
+					t.Errorf("picture %d comes %g s behind the first, want %d s", i, since, 4*i)
+				}
+			}
+			extra := o.files()
+			for _, at := range append([]float64{-1}, test.times...) {
+				name := "i.m3u8"
+				if at >= 0 {
+					name = fmt.Sprintf("s%03d.ts", int(at)/4)
+				}
+				if i := slices.Index(extra, name); i >= 0 {
+					extra = slices.Delete(extra, i, i+1)
+				}
+			}
+			if strings.Join(extra, " ") != test.extra {
+				t.Errorf("asked for %v beside the pictures, want %s", extra, test.extra)
+			}
+		})
+	}
+	for _, test := range []struct{ name, list, says string }{
+		{"nowhere", strings.ReplaceAll(bare, "s0", "bare0"), "the first"},
+		{"not in EXT-X-MAP", "#EXT-X-MAP:URI=\"bare000.ts\",BYTERANGE=\"376@0\"\n" + bare, "EXT-X-MAP"},
+		{"encrypted", "#EXT-X-KEY:METHOD=AES-128,URI=\"key\"\n" + strings.ReplaceAll(bare, "s0", "sealed0"), "encrypted otherwise"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := newOrigin()
+			o.putFolder(t, "https://host.test", dir)
+			o.put("https://host.test/key", []byte("0123456789abcdef"))
+			list := test.list
+			for i := range 3 {
+				b := slices.Clone(readFile(t, dir, fmt.Sprintf("s%03d.ts", i)))
+				for at := range 3 {
+					copy(b[at*188:], nullPacket())
+				}
+				o.put(fmt.Sprintf("https://host.test/bare%03d.ts", i), b)
+				one := strings.Split(list, "\n")
+				for j, line := range one {
+					if line != fmt.Sprintf("sealed%03d.ts", i) {
+						continue
+					}
+					var n int
+					fmt.Sscanf(one[j-1], "#EXT-X-BYTERANGE:%d@564", &n)
+					sealed := encrypt(t, []byte("0123456789abcdef"), int64(i), b[564:564+n])
+					one[j-1] = fmt.Sprintf("#EXT-X-BYTERANGE:%d@564", len(sealed))
+					o.put("https://host.test/"+line, append(slices.Clone(b[:564]), sealed...))
+				}
+				list = strings.Join(one, "\n")
+			}
+			o.put("https://host.test/i.m3u8", []byte(head+"#EXT-X-I-FRAMES-ONLY\n"+list+"#EXT-X-ENDLIST\n"))
+			_, err := o.mustOpen(t, "https://host.test/i.m3u8", formats.Env{}).Plan(t.Context(), between(1, 3))
+			isError(t, err, formats.ErrDamaged)
+			if err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%v does not say %q", err, test.says)
+			}
+		})
+	}
+}
+
+// TestTablesAtOnce: program tables that stand in front of the first picture cost no
+// round trip of their own.
+func TestTablesAtOnce(t *testing.T) {
+	dir := tsPresentation(t)
+	synctest.Test(t, func(t *testing.T) {
+		var took [2]time.Duration
+		for i, list := range []string{iframes(t, dir), withoutTables(t, dir)} {
+			o := newOrigin()
+			o.putFolder(t, "https://host.test", dir)
+			o.put("https://host.test/i.m3u8", []byte(head+"#EXT-X-I-FRAMES-ONLY\n"+list+"#EXT-X-ENDLIST\n"))
+			m := o.mustOpen(t, "https://host.test/i.m3u8", formats.Env{})
+			begun := time.Now()
+			mustPlan(t, m, between(9, 21))
+			took[i] = time.Since(begun)
+		}
+		if took[0] == 0 || took[1] != took[0] {
+			t.Errorf("a plan takes %v, and %v where tables are elsewhere", took[0], took[1])
+		}
+	})
+}
+
+// nullPacket is a transport packet that carries nothing.
+func nullPacket() []byte {
+	return append([]byte{0x47, 0x1f, 0xff, 0x10}, bytes.Repeat([]byte{0xff}, 184)...)
 }
 
 // TestSeparate: sound and pictures that one file cannot hold are an error that

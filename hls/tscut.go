@@ -80,12 +80,18 @@ func (t *tsCut) scan(ctx context.Context, i int) (*piece, error) {
 	if err != nil {
 		return nil, err
 	}
+	var tables []byte
+	if p.ts == nil && t.list.iframes {
+		if tables, err = t.tables(ctx, i); err != nil {
+			return nil, err
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := &t.list.segments[i]
 	if p.ts == nil {
 		near := ticks(s.start + t.zero[s.discontinuity])
-		if p.ts, err = mpegts.Scan(p.data, near); err != nil {
+		if p.ts, err = mpegts.Scan(append(tables, p.data...), near); err != nil {
 			return nil, &formats.Error{Container: Name, Element: t.note(s), Offset: 0, Problem: err.Error(), Err: formats.ErrDamaged}
 		}
 	}
@@ -313,6 +319,15 @@ func (t *tsCut) plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 	if len(t.before) > 0 {
 		p.Parts = append(p.Parts, mediaPart(t.before, "sound at the interval's beginning, of the segment before"))
 	}
+	if t.list.iframes {
+		tables, err := t.tables(ctx, t.first)
+		if err != nil {
+			return nil, err
+		}
+		if len(tables) > 0 && !t.list.segments[t.first].hasInit() {
+			p.Parts = append(p.Parts, seek.Literal(tables, tablesNote))
+		}
+	}
 	var section *initSection
 	for i := t.first; i <= t.last; i++ {
 		if !t.wanted(i) {
@@ -369,6 +384,13 @@ func (t *tsCut) shift(ctx context.Context, i int, first *piece, keep bool) (int6
 		p, err := t.scan(ctx, i)
 		if err != nil {
 			return 0, err
+		}
+		if t.list.iframes {
+			for _, j := range []int{t.first, i} {
+				if err := t.pictureClock(ctx, j); err != nil {
+					return 0, err
+				}
+			}
 		}
 		if !alike(first.ts, p.ts) {
 			return 0, unsupported("EXT-X-DISCONTINUITY", fmt.Sprintf("the streams before and after %s differ: one file cannot hold both", t.note(&t.list.segments[i])),
