@@ -3,12 +3,15 @@ package mp4_test
 import (
 	"fmt"
 	"io"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
+	"github.com/mediafrag/mediafrag/mp4"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -108,18 +111,102 @@ func TestSoundAlone(t *testing.T) {
 }
 
 // TestBadInterleaving reads an interval of a file whose sound stands behind all
-// pictures: one range of each.
+// pictures: one range of each. As fragments it comes by a handful of requests as
+// well, and all of them at once: the fragments are as long as that takes.
 func TestBadInterleaving(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := film()
-		f.apart = true
-		o := openSlow(t, f)
-		plan, _ := o.cut(t, between(4.55, 6.03))
-		got := o.Totals.Transfer()
-		if got.Requests > 4 || got.Bytes > budget.Bytes(plan.Size) {
-			t.Errorf("%d requests and %d bytes, want at most 4 and %d", got.Requests, got.Bytes, budget.Bytes(plan.Size))
+	for _, tt := range []struct {
+		name     string
+		layout   formats.Layout
+		a, b     float64
+		requests int
+	}{
+		{"progressive", "", 4.55, 6.03, 4},
+		{"fragments", mp4.Fragmented, 4.55, 6.03, 4},
+		{"longer fragments", mp4.Fragmented, 1.55, 9.03, budget.Handful},
+	} {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
+			f := film()
+			f.apart = true
+			data := f.build()
+			o := openSlow(t, f)
+			sel := between(tt.a, tt.b)
+			sel.Layout = tt.layout
+			plan, path := o.cut(t, sel)
+			got := o.Totals.Transfer()
+			if got.Requests > tt.requests || got.RoundTrips > budget.TripsMP4 || got.Bytes > budget.Bytes(plan.Size) {
+				t.Errorf("%d requests in %d round trips for %d bytes, want at most %d, %d and %d: %v",
+					got.Requests, got.RoundTrips, got.Bytes, tt.requests, budget.TripsMP4, budget.Bytes(plan.Size), o.Source.Ranges())
+			}
+			clip, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.layout == mp4.Fragmented {
+				checkDivided(t, data, clip, tt.a, tt.b, 1, 2)
+			}
+		})
+	}
+}
+
+// TestLongFragments plans fragments of films of 50 s whose sound stands behind
+// their pictures: they are as long as it takes for two of them, but no larger than
+// players hold. Of a film that is interleaved they are as long as ever.
+func TestLongFragments(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		apart     bool
+		picture   uint32 // bytes of each of 500
+		fragments int
+	}{
+		{"two are enough", true, 100_000, 2}, // of 32 s, 32 MB
+		{"no larger", true, 500_000, 13},     // of 4 s, 20 MB
+		{"large as they are", true, 2e6, 25}, // of 2 s, 40 MB
+		{"interleaved", false, 100_000, 25},  // of 2 s
+		{"somewhat apart", true, 100, 25},    // by 50 kB in all
+	} {
+		video := &testTrack{id: 1, handler: "vide", durations: repeat(uint32(100), 500), sizes: repeat(tt.picture, 500), perChunk: 1}
+		sound := &testTrack{id: 2, durations: repeat(uint32(50), 1000), sizes: repeat(uint32(100), 1000), perChunk: 1}
+		for i := uint32(1); i <= 500; i += 10 {
+			video.sync = append(video.sync, i)
 		}
-	})
+		picture, pair := int(tt.picture), int(tt.picture)+200 // and two sounds
+		places := make([][]int, 2)
+		for i := range 500 {
+			if tt.apart {
+				places[0] = append(places[0], i*picture)
+				places[1] = append(places[1], 500*picture+200*i, 500*picture+200*i+100)
+			} else {
+				places[0] = append(places[0], i*pair)
+				places[1] = append(places[1], i*pair+picture, i*pair+picture+100)
+			}
+		}
+		f := &testFile{tracks: []*testTrack{video, sound}, timescale: 1000}
+		f.each(func(t *testTrack) { t.tables.co64 = true })
+		head := mkbox("ftyp", []byte("isom"), u32(512), []byte("isom"))
+		start := int64(len(head)+len(f.moov(places, 0))) + 16
+		size := int64(500 * pair)
+		head = append(append(head, f.moov(places, start)...), u32(1)...)
+		head = be.AppendUint64(append(head, "mdat"...), uint64(size+16))
+		o, err := open(t, seektest.Virtual(start+size, seektest.Sparse(seektest.Fill(seektest.Pattern), seektest.Piece{Data: head})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sel := between(0, -1)
+		sel.Layout = mp4.Fragmented
+		plan, err := o.Plan(t.Context(), sel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fragments := 0
+		for _, p := range plan.Parts {
+			if p.Note == "moof" {
+				fragments++
+			}
+		}
+		if fragments != tt.fragments {
+			t.Errorf("%s: %d fragments, want %d", tt.name, fragments, tt.fragments)
+		}
+	}
 }
 
 // TestLooseInterleaving reads an interval whose sound lies some way behind its

@@ -2,6 +2,7 @@ package mp4
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -13,11 +14,20 @@ import (
 // into. They begin with sync samples where those are not too rare.
 var (
 	fragmentLength = fragment.Seconds(2)
-	longFragment   = fragment.Seconds(10)
+	syncWait       = fragment.Seconds(8) // for a sync sample behind that
 	// outOfStep is how far from the pictures' the border of another track may
 	// be, so that fragments follow one another in the clip as in the file: then
 	// they come by few requests.
 	outOfStep = fragment.Seconds(1)
+)
+
+const (
+	// farBack is from how many bytes on tracks lie apart in the file, rather than
+	// somewhat out of step.
+	farBack = 256 << 10
+	// maxLongFragment is the most bytes of samples in fragments that are longer
+	// for the tracks' sake: players hold one as a whole.
+	maxLongFragment = 32 << 20
 )
 
 // border is where one fragment ends and the next begins.
@@ -26,14 +36,57 @@ type border struct {
 	offset int64         // of the first sample in the file; -1 where no sample begins it
 }
 
-// divide deals the samples of a progressive file to fragments.
-func (c *clip) divide(info *seek.Info) []section {
+// divide deals the samples of a progressive file to fragments: to ever longer
+// ones as long as the clip goes back in the file for more than one of them, which
+// takes a request for each track each time.
+func (c *clip) divide(info *seek.Info) ([]section, error) {
+	var out []section
+	for length := fragmentLength; ; length = length.Add(length) {
+		longer := c.divideBy(length, info)
+		times, largest, err := c.goesBack(longer)
+		switch {
+		case err != nil:
+			return nil, err
+		case out != nil && largest > maxLongFragment:
+			return out, nil
+		case times < 2:
+			return longer, nil
+		}
+		out = longer
+	}
+}
+
+// goesBack tells how many of some fragments begin far before the end of the one
+// before in the file, and how many bytes of samples the largest has.
+func (c *clip) goesBack(sections []section) (times int, largest int64, err error) {
+	end := int64(0)
+	for _, s := range sections {
+		trafs, err := c.trafs(s)
+		if err != nil {
+			return 0, 0, err
+		}
+		first, size, last := int64(math.MaxInt64), int64(0), end
+		for _, t := range trafs {
+			for _, ch := range t.chunks {
+				first, last, size = min(first, ch.offset), max(last, ch.offset+ch.size), size+ch.size
+			}
+		}
+		if first < end-farBack {
+			times++
+		}
+		end, largest = last, max(largest, size)
+	}
+	return times, largest, nil
+}
+
+// divideBy deals the samples to fragments of a length.
+func (c *clip) divideBy(length fragment.Time, info *seek.Info) []section {
 	main := c.mainCut()
 	lo, hi := c.decoding()
 	var out []section
 	last := border{time: lo, offset: -1}
 	for {
-		next := c.nextBorder(main, last.time, hi)
+		next := c.nextBorder(main, length, last.time, hi)
 		s := section{number: uint32(len(out) + 1), samples: map[*cut]sampleRange{}, info: info}
 		for _, cut := range c.cuts {
 			from, to := c.bordering(cut, main, last), c.bordering(cut, main, next)
@@ -129,15 +182,15 @@ func (c *clip) at(cut *cut, t fragment.Time) int64 {
 	return cut.track.tables.atDecode(media-1) + 1
 }
 
-// nextBorder returns the border behind the one at a time: at a sync sample of
-// the main track, or at any where those are rare. Before the track begins and
+// nextBorder returns the border a length behind the one at a time: at a sync
+// sample of the main track, or at any where those are rare. Before the track begins and
 // behind its end it is anywhere.
-func (c *clip) nextBorder(main *cut, last, hi fragment.Time) border {
+func (c *clip) nextBorder(main *cut, length, last, hi fragment.Time) border {
 	s := main.track.tables
 	first, end := main.ranges[0].from, main.ranges[len(main.ranges)-1].to
-	early, late := c.at(main, last.Add(fragmentLength)), c.at(main, last.Add(longFragment))
+	early, late := c.at(main, last.Add(length)), c.at(main, last.Add(length).Add(syncWait))
 	if late <= first || c.at(main, last) >= end {
-		return border{time: c.nextSample(last.Add(fragmentLength), hi), offset: -1}
+		return border{time: c.nextSample(last.Add(length), hi), offset: -1}
 	}
 	sample := s.syncFrom(max(early, first))
 	if sample < 0 || sample > late {
@@ -146,7 +199,7 @@ func (c *clip) nextBorder(main *cut, last, hi fragment.Time) border {
 	if sample < end {
 		return border{time: c.decodeTime(main, sample), offset: s.place(sample)}
 	}
-	if ends := c.decodeTime(main, end); last.Less(ends) && fragmentLength.Less(hi.Sub(ends)) {
+	if ends := c.decodeTime(main, end); last.Less(ends) && length.Less(hi.Sub(ends)) {
 		return border{time: ends, offset: -1}
 	}
 	return border{time: hi, offset: -1}

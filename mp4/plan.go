@@ -58,7 +58,9 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 		return c.plan()
 	case v.fragments == nil:
 		c.head = fragmentBrand(c.head)
-		c.sections = c.divide(c.info)
+		if c.sections, err = c.divide(c.info); err != nil {
+			return nil, err
+		}
 		if slices.ContainsFunc(c.cuts, func(cut *cut) bool { return cut.track.entry.encrypted }) {
 			if err := c.divideRuns(); err != nil {
 				return nil, err
