@@ -429,6 +429,41 @@ func TestFragmentCost(t *testing.T) {
 	}
 }
 
+// TestStrayAccessPoints reads files in whose mfra a few times contradict the
+// others: it leads to the interval all the same, by as few requests, also where the
+// fragments are whose times are wrong.
+func TestStrayAccessPoints(t *testing.T) {
+	f := manyFragments(300, tailIndex)
+	right := f.build()
+	for _, stray := range []struct {
+		second int
+		time   uint32 // milliseconds
+	}{{150, 290_000}, {202, 0}, {204, 4_000_000}, {299, 1000}} {
+		entry := 16 + 11*stray.second
+		data := patch(patch(right, "tfra", 0, entry, u32(stray.time)...), "tfra", 1, entry, u32(stray.time)...)
+		for _, i := range []interval{{200.55, 206.03}, {3.55, 4.55}, {298.5, 300}} {
+			seektest.Counted(t, fmt.Sprintf("%d as %d %s", stray.second, stray.time, name(i.a, i.b)), func(t *testing.T) {
+				source := seektest.New(data)
+				source.Latency = 15 * time.Millisecond
+				o, err := open(t, source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := o.Info().Index; got != mp4.Mfra {
+					t.Errorf("the index is %s, want %s", got, mp4.Mfra)
+				}
+				plan, clip := clipOf(t, o, between(i.a, i.b))
+				checkBuilt(t, f, clip, i.a, i.b)
+				got := o.Totals.Transfer()
+				if got.FirstMediaTrips > budget.TripsFragments || got.Requests > 6 || got.Bytes > budget.Bytes(plan.Needed) {
+					t.Errorf("%d round trips to the first media byte, %d requests, %d bytes; want at most %d, 6 and %d: %v",
+						got.FirstMediaTrips, got.Requests, got.Bytes, budget.TripsFragments, budget.Bytes(plan.Needed), source.Ranges())
+				}
+			})
+		}
+	}
+}
+
 // TestBeforeTheMedia cuts an interval that begins before the media: they begin
 // as much later in the clip.
 func TestBeforeTheMedia(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -94,10 +95,43 @@ func readAccessPoints(mfra box, start int64) map[uint32][]accessPoint {
 			return cmp.Or(cmp.Compare(a.moof, b.moof), cmp.Compare(a.time, b.time))
 		})
 		all = slices.CompactFunc(all, func(a, b accessPoint) bool { return a.moof == b.moof })
-		if !slices.IsSortedFunc(all, func(a, b accessPoint) int { return cmp.Compare(a.time, b.time) }) {
+		steady := withoutStrays(all)
+		if (len(all)-len(steady))*maxStray > len(all) {
 			return nil
 		}
-		out[id] = append(out[id], all...)
+		out[id] = append(out[id], steady...)
+	}
+	return out
+}
+
+// maxStray is of how many access points one at most may be left out because its
+// time contradicts the others'. Where more do, as where each picture is a fragment
+// and the times are those of presentation, the points hardly lead to sync samples,
+// and to look for the time takes fewer round trips.
+const maxStray = 8
+
+// withoutStrays returns as many of some access points in file order as have times
+// that ascend. A fragment whose point is left out belongs to the place before,
+// and is read with that.
+func withoutStrays(all []accessPoint) []accessPoint {
+	var ends []int                  // of the chains of each length: the one with the earliest last time
+	before := make([]int, len(all)) // the point before in its chain, -1: none
+	for i, p := range all {
+		n := sort.Search(len(ends), func(n int) bool { return all[ends[n]].time > p.time })
+		if before[i] = -1; n > 0 {
+			before[i] = ends[n-1]
+		}
+		if n == len(ends) {
+			ends = append(ends, i)
+		}
+		ends[n] = i
+	}
+	if len(ends) == len(all) {
+		return all
+	}
+	out := make([]accessPoint, len(ends))
+	for n, i := len(ends)-1, ends[len(ends)-1]; n >= 0; n, i = n-1, before[i] {
+		out[n] = all[i]
 	}
 	return out
 }

@@ -29,6 +29,16 @@ func tfra(wide bool, lengths [3]int, points ...accessPoint) []byte {
 	return append(append(be.AppendUint32(nil, uint32(8+len(tfra))), "mfra"...), tfra...)
 }
 
+// many returns 15 access points as f changes them, without those of a time below 0.
+func many(f func([]accessPoint)) []accessPoint {
+	var out []accessPoint
+	for i := range int64(15) {
+		out = append(out, accessPoint{10 * i, 10 + 50*i})
+	}
+	f(out)
+	return slices.DeleteFunc(out, func(a accessPoint) bool { return a.time < 0 })
+}
+
 // TestAccessPoints reads the entries of a tfra in every form: for each fragment
 // the earliest, in the order of the file. What cannot be is not believed.
 func TestAccessPoints(t *testing.T) {
@@ -46,6 +56,10 @@ func TestAccessPoints(t *testing.T) {
 		{"sample number of 2 bytes", tfra(true, [3]int{1, 1, 2}, plain...), plain},
 		{"in the order of presentation", tfra(false, one, accessPoint{50, 200}, accessPoint{0, 100}), plain},
 		{"several of a fragment", tfra(false, one, accessPoint{0, 100}, accessPoint{60, 100}, accessPoint{90, 200}, accessPoint{50, 200}), plain},
+		{"one time of many is later than the next", tfra(false, one, many(func(all []accessPoint) { all[3].time = 5000 })...), many(func(all []accessPoint) { all[3].time = -1 })},
+		{"one time of many is earlier than the one before", tfra(false, one, many(func(all []accessPoint) { all[3].time = 0 })...), many(func(all []accessPoint) { all[3].time = -1 })},
+		{"fragments of one time", tfra(false, one, many(func(all []accessPoint) { all[3].time = all[4].time })...), many(func(all []accessPoint) { all[3].time = all[4].time })},
+		{"two times of many", tfra(false, one, many(func(all []accessPoint) { all[3].time, all[5].time = 5000, 0 })...), nil},
 		{"times that go back", tfra(false, one, accessPoint{60, 100}, accessPoint{50, 200}), nil},
 		{"of the mfra itself", tfra(false, one, accessPoint{0, 100}, accessPoint{50, 1000}), nil},
 		{"beyond any time", tfra(true, one, accessPoint{maxTicks + 1, 100}), nil},
