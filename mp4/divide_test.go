@@ -2,6 +2,7 @@ package mp4_test
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,31 @@ func TestDividedForms(t *testing.T) {
 			}
 			checkDivided(t, data, clip, 2.55, plan.Requested.End.Seconds(), least, most)
 		})
+	}
+}
+
+// TestFinerIndex divides at times that the track's timescale does not have: the
+// clip has a finer one, in which its index counts as well.
+func TestFinerIndex(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		track *testTrack
+		ends  float64 // seconds from where decoding begins, at 2 s, on
+	}{{"in order", pictures(), 7}, {"reordered", reordered(), 7.1}} {
+		data := (&testFile{tracks: []*testTrack{tt.track, tone()}}).build()
+		sel := between(2.5505, 9)
+		sel.Layout = mp4.Fragmented
+		_, path := openBuilt(t, data).cut(t, sel)
+		clip, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := bytes.Index(clip, []byte("mdhd")) + 16; be.Uint32(clip[at:]) != 2000 {
+			t.Errorf("%s: the clip has %d ticks a second, want 2000", tt.name, be.Uint32(clip[at:]))
+		}
+		if end := checkDivided(t, data, clip, 2.5505, 9, 3, 5); math.Abs(end-tt.ends) > 1e-6 {
+			t.Errorf("%s: by the index it ends at %g s, want %g", tt.name, end, tt.ends)
+		}
 	}
 }
 

@@ -393,15 +393,18 @@ func (f *file) readAux(ctx context.Context, _ int, ranges []seek.Range) ([][]byt
 // moofs.
 func (a *auxInfo) loadApart(ctx context.Context, read auxReader, ranges []sampleRange) (*auxInfo, error) {
 	out := &auxInfo{samples: slices.Clone(a.samples), subsamples: a.subsamples}
+	wanted := func(p auxPlace) bool {
+		return slices.ContainsFunc(ranges, func(r sampleRange) bool { return p.sample >= r.from && p.sample < r.to })
+	}
 	var total int64
 	for at := 0; at < len(a.apart); {
 		p := a.apart[at]
-		if !slices.ContainsFunc(ranges, func(r sampleRange) bool { return p.sample >= r.from && p.sample < r.to }) {
+		if !wanted(p) {
 			at++
 			continue
 		}
 		run := at + 1 // those that lie behind one another come at once
-		for end := p.End(); run < len(a.apart) && a.apart[run].segment == p.segment && a.apart[run].Offset == end; run++ {
+		for end := p.End(); run < len(a.apart) && a.apart[run].segment == p.segment && a.apart[run].Offset == end && wanted(a.apart[run]); run++ {
 			end = a.apart[run].End()
 		}
 		all := seek.Range{Offset: p.Offset, Length: a.apart[run-1].End() - p.Offset}

@@ -40,6 +40,7 @@ type longFilm struct {
 	rolls    bool // a short sbgp behind all other tables
 	twice    bool // two tracks of sound
 	longer   int  // how many more pictures a chunk may have
+	short    bool // the last chunk of pictures has fewer than the stsc says
 }
 
 // lock is where a film's encryption information is.
@@ -114,6 +115,9 @@ func (f longFilm) build() (*seektest.Source, int64) {
 				}
 				sound.samples += count
 			}
+		}
+		if f.short {
+			video.stsc[len(video.stsc)-5] += 2
 		}
 		moov = f.moov(&video, &sound)
 		if f.moovLast {
@@ -385,17 +389,33 @@ func TestPartsLong(t *testing.T) {
 	for name, f := range longFilms {
 		t.Run(name, func(t *testing.T) {
 			f.moovLast = name == "senc"
-			source, _ := f.build()
-			data := make([]byte, source.Info.Size)
-			if _, err := source.Content.ReadAt(data, 0); err != nil {
-				t.Fatal(err)
-			}
+			data := f.bytes(t)
 			whole := name == "zero" // that is not known of any part
 			if n := samePlans(t, data, full(4, 3)); (n > 0) != whole {
 				t.Errorf("the moov was read whole after all %d times; want that: %v", n, whole)
 			}
 		})
 	}
+}
+
+// TestPartsShort compares plans, whole and in parts, where the last chunk has fewer
+// samples than its entry says: counted from the end, others are in chunks that they
+// are not in. That shows in chunks that overlap, and the moov is read whole.
+func TestPartsShort(t *testing.T) {
+	if n := samePlans(t, longFilm{seconds: 150, short: true}.bytes(t), full(4, 3)); n == 0 {
+		t.Error("the moov was read in parts every time")
+	}
+}
+
+// bytes returns the film.
+func (f longFilm) bytes(t *testing.T) []byte {
+	t.Helper()
+	source, _ := f.build()
+	data := make([]byte, source.Info.Size)
+	if _, err := source.Content.ReadAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // TestPartsTrips counts the round trips to the first media byte in films of a
