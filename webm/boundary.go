@@ -221,3 +221,33 @@ func (m *media) review(ctx context.Context) error {
 	rungs = append(rungs, seek.Range{Offset: m.first.offset, Length: min(headSize, m.limit()-m.first.offset)})
 	return m.look(ctx, rungs)
 }
+
+// outlastSlack is by how much a stated duration and the end of the last sample may
+// differ in one Segment, in ns.
+const outlastSlack = 1e9
+
+// outlast looks whether another Segment begins behind one that states its duration
+// but no size, such as ffmpeg writes into a pipe. Where the last sample of the
+// resource does not end when the first Segment should, one does.
+func (m *media) outlast(ctx context.Context) error {
+	if m.segment.size != unknownSize || !m.timed || m.endless() {
+		return nil
+	}
+	if err := m.measure(ctx); err != nil {
+		return err
+	}
+	for {
+		next := m.next.Load()
+		if err := m.review(ctx); err != nil {
+			return err
+		}
+		end, err := m.findEnd(ctx)
+		if err != nil {
+			return err
+		}
+		off := end - m.duration
+		if err := m.findNext(ctx, off > outlastSlack || off < -outlastSlack); err != nil || m.next.Load() == next {
+			return err
+		}
+	}
+}

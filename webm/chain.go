@@ -2,6 +2,7 @@ package webm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +83,8 @@ func (c *chain) known() (segments []*media, starts []int64, complete bool) {
 }
 
 // reach looks for Segments until one of them ends behind a time, in ns on the
-// file's timeline, or there are no more. Of a file of one it costs nothing, nor
-// where its first Segment has all of the interval.
+// file's timeline, or there are no more. Of a file of one that states its size it
+// costs nothing, nor where its first Segment has all of the interval.
 func (c *chain) reach(ctx context.Context, ns int64) error {
 	for {
 		segments, starts, complete := c.known()
@@ -91,8 +92,15 @@ func (c *chain) reach(ctx context.Context, ns int64) error {
 		switch {
 		case complete || last.timed && ns <= begin+last.duration:
 			return nil
-		case last.nextAt() == 0 || last.first.id == 0:
+		case last.first.id == 0:
 			return nil
+		case last.nextAt() == 0:
+			if err := last.outlast(ctx); err != nil {
+				return err
+			}
+			if last.nextAt() == 0 {
+				return nil
+			}
 		}
 		if err := c.extend(ctx, len(segments), ns); err != nil {
 			return err
@@ -207,7 +215,7 @@ func (m *media) lasts(ctx context.Context) (int64, error) {
 func (c *chain) Info() formats.Info {
 	segments, starts, complete := c.known()
 	i := segments[0].Info()
-	i.Estimated = i.Timed && !complete && segments[len(segments)-1].nextAt() > 0
+	i.Estimated = i.Timed && !complete
 	i.Warnings = append(slices.Clip(i.Warnings), c.warned()...)
 	if len(segments) == 1 {
 		return i
@@ -216,7 +224,7 @@ func (c *chain) Info() formats.Info {
 	i.Chapters = nil
 	last := len(segments) - 1
 	for n, m := range segments {
-		one := formats.Chapter{ID: segmentID(n), Title: m.info.title, Interval: fragment.From(nanos(starts[n]))}
+		one := formats.Chapter{ID: segmentID(n), Title: cmp.Or(m.info.title, segmentID(n)), Interval: fragment.From(nanos(starts[n]))}
 		if n < last {
 			one.Interval = fragment.Between(one.Interval.Start, nanos(starts[n+1]))
 		} else if end, ok := m.ends(); ok {

@@ -186,7 +186,7 @@ func TestChainInfo(t *testing.T) {
 	for _, c := range i.Chapters {
 		got = append(got, fmt.Sprint(c.ID, " ", c.Title, " ", c.Interval))
 	}
-	want := []string{"segment1  [0, 20)", "7 one [1, 3)", "segment2  [20, 26)", "7 two [21, 23)"}
+	want := []string{"segment1 segment1 [0, 20)", "7 one [1, 3)", "segment2 segment2 [20, 26)", "7 two [21, 23)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("chapters %q, want %q", got, want)
 	}
@@ -270,6 +270,13 @@ func TestChainForms(t *testing.T) {
 	}
 }
 
+// stated is a film whose Segment states its duration nevertheless, as ffmpeg writes it
+// into a pipe.
+func (f film) stated() film {
+	f.noDuration = false
+	return f
+}
+
 // TestChainUnsized is the same where no size tells where one ends and another
 // begins, as of browsers' recordings that were put together.
 func TestChainUnsized(t *testing.T) {
@@ -288,6 +295,9 @@ func TestChainUnsized(t *testing.T) {
 		{"a short one first", plain, []int{8, 41, 46}, 0},
 		{"large clusters", live(film{index: "none", heads: "none", bytes: 25_000}), []int{30, 20}, 0},
 		{"other rates", plain, []int{40, 50}, 1500},
+		{"durations stated", plain.stated(), []int{20, 30, 10, 25}, 0},
+		{"durations stated, alike", plain.stated(), []int{40, 40}, 0},
+		{"durations stated, sound alone", live(film{index: "none", heads: "none", pictureless: true}).stated(), []int{60, 30}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var films []film
@@ -312,6 +322,9 @@ func TestChainUnsized(t *testing.T) {
 				to := int64(i.b * 1000)
 				if i.b < 0 {
 					to = total
+				}
+				if looks := fmt.Sprint(o.Source.Requests()); !tt.film.noDuration && to < r.starts[1]/2 && strings.Contains(looks, "one Segment") {
+					t.Errorf("%v is within the first: %s", i, looks)
 				}
 				ok := t.Run(i.String(), func(t *testing.T) { r.check(t, data, int64(i.a*1000), to) })
 				if !ok {
@@ -367,4 +380,27 @@ func TestChainSearched(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestChainOfOne: a film that states its duration and no size costs no more rounds
+// than one without an index may, up to its end too.
+func TestChainOfOne(t *testing.T) {
+	seektest.Counted(t, "one", func(t *testing.T) {
+		w := live(film{seconds: 120, index: "none", heads: "none"}).stated().write()
+		for _, i := range []interval{{60.5, 62}, {100.5, -1}, {100.5, 130}} {
+			o := openSlow(t, w.data)
+			if !o.Info().Estimated {
+				t.Error("the duration is said to be sure before anything behind it was looked at")
+			}
+			_, data := o.Clip(t, i.selection())
+			to := int64(i.b * 1000)
+			if i.b < 0 {
+				to = 120_000
+			}
+			w.compare(t, readBack(t, data), int64(i.a*1000), min(to, 120_000))
+			if got := o.Totals.Transfer(); got.FirstMediaTrips > budget.TripsWebMSearch {
+				t.Errorf("%v: %d round trips to the first media byte, want at most %d", i, got.FirstMediaTrips, budget.TripsWebMSearch)
+			}
+		}
+	})
 }
