@@ -171,7 +171,7 @@ func (c *cut) unreadEnd() int64 {
 	if !c.holed {
 		return math.MinInt64
 	}
-	end := s.decode(min(c.behind, s.count))
+	end := s.decode(c.behind)
 	if s.ctts != nil {
 		end += max(0, s.ctts.max)
 	}
