@@ -297,6 +297,37 @@ func nullPacket() []byte {
 	return append([]byte{0x47, 0x1f, 0xff, 0x10}, bytes.Repeat([]byte{0xff}, 184)...)
 }
 
+// TestOwnMoovs: segments of fragmented MP4 that each have a moov of their own are
+// refused as one file, by an error that names the folder, which plays; segments that
+// have none at all are damaged.
+func TestOwnMoovs(t *testing.T) {
+	dir := fmp4Presentation(t)
+	o := newOrigin()
+	text := head
+	for i := range 3 {
+		text += fmt.Sprintf("#EXTINF:4,\ns%03d.mp4\n", i)
+		b := readFile(t, dir, fmt.Sprintf("s%03d.m4s", i))
+		o.put(fmt.Sprintf("https://host.test/own/s%03d.mp4", i), slices.Concat(readFile(t, dir, "init.mp4"), b))
+		o.put(fmt.Sprintf("https://host.test/none/s%03d.mp4", i), b)
+	}
+	for folder, want := range map[string]error{"own": formats.ErrUnsupported, "none": formats.ErrDamaged} {
+		list := "https://host.test/" + folder + "/list.m3u8"
+		o.put(list, []byte(text+"#EXT-X-ENDLIST\n"))
+		m := o.mustOpen(t, list, formats.Env{})
+		_, err := m.Plan(t.Context(), between(5, 9))
+		isError(t, err, want)
+		if err == nil || strings.Contains(err.Error(), "-o FOLDER/") != (folder == "own") {
+			t.Errorf("%s: %v", folder, err)
+		}
+		if folder == "own" {
+			out := writePackage(t, m, between(5, 9))
+			if have := oracle.Decode(t, out+"/index.m3u8"); len(have.Video) != 1 || len(have.Video[0]) != 200 {
+				t.Errorf("the package has %d videos: %s", len(have.Video), have.Errors)
+			}
+		}
+	}
+}
+
 // TestSeparate: sound and pictures that one file cannot hold are an error that
 // says what can.
 func TestSeparate(t *testing.T) {

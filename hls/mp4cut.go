@@ -44,7 +44,7 @@ type mp4Cut struct {
 func (c *cut) openMP4(ctx context.Context, open bool) (*mp4Cut, error) {
 	section := c.list.segments[c.first].init
 	if section == nil || section.uri == "" {
-		return nil, damaged("EXT-X-MAP", -1, "segments of fragmented MP4 without an initialization section")
+		return nil, c.noInit()
 	}
 	init, err := c.readInit(ctx, section)
 	if err != nil {
@@ -71,6 +71,21 @@ func (c *cut) openMP4(ctx context.Context, open bool) (*mp4Cut, error) {
 		}
 	}
 	return t, err
+}
+
+// ownMoovs reports whether the first segment of fragmented MP4 has an initialization
+// of its own instead of an EXT-X-MAP, as some packagers write all of them.
+func (c *cut) ownMoovs() bool {
+	s, p := &c.list.segments[c.first], c.pieces[c.first]
+	return !s.hasInit() && p != nil && bytes.Contains(p.data[:min(sniffed, len(p.data))], []byte("moov"))
+}
+
+// noInit is that a segment of fragmented MP4 has no initialization section.
+func (c *cut) noInit() error {
+	if c.ownMoovs() {
+		return unsupported("EXT-X-MAP", "the playlist has none: each segment of fragmented MP4 has a moov of its own, and one file cannot hold several", asFolder)
+	}
+	return damaged("EXT-X-MAP", -1, "segments of fragmented MP4 without an initialization section")
 }
 
 // asFolder is the hint of errors about what one file cannot hold.
@@ -141,7 +156,7 @@ func (t *mp4Cut) describe(ctx context.Context, from, to int) ([]mp4.Segment, err
 			x.Range = seek.Range{Length: seek.ToEnd}
 		}
 		if s.init == nil || s.init.uri == "" {
-			return nil, damaged("EXT-X-MAP", -1, "segments of fragmented MP4 without an initialization section")
+			return nil, t.noInit()
 		}
 		init, err := t.readInit(ctx, s.init)
 		if err != nil {

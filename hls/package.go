@@ -102,7 +102,7 @@ func (c *cut) correct(ctx context.Context) (time.Duration, error) {
 	case packedAudio:
 		l = newPackedCut(c).locator
 	case fragmentedMP4:
-		if c.oneClock(c.list.segments[c.first].init) != nil {
+		if c.oneClock(c.list.segments[c.first].init) != nil || c.ownMoovs() {
 			return a - c.list.segments[c.first].start, nil
 		}
 		t, err := c.openMP4(ctx, false)
