@@ -51,6 +51,10 @@ type Client struct {
 	// Variant names which of several forms of the same content is read, such as
 	// "720p", "1500000" (bits a second), a codec or a name. "" is the best.
 	Variant string
+	// Tracks are the IDs or names of tracks that will be selected, where that is known.
+	// If they have playlists of their own these are read while the medium is opened,
+	// which saves a round trip. Any others can be selected, too.
+	Tracks []string
 	// AllowPrivate lets a manifest from a public address name resources on
 	// private networks and this machine. One that comes from there may anyway.
 	// Addresses are looked at when they are dialled; with an HTTP of one's own, or
@@ -134,7 +138,7 @@ func (c *Client) open(ctx context.Context, name string) (*Resource, error) {
 		sources: &sources{client: c, origin: name, source: source, secrets: s, window: w, open: make(map[string]seek.Source)},
 		clips:   make(map[*Clip]struct{}),
 	}
-	r.Media, err = c.recognise(ctx, name, w, formats.Env{Limits: limits, Opener: r.sources, Growing: c.Growing, Variant: c.Variant})
+	r.Media, err = c.recognise(ctx, name, w, formats.Env{Limits: limits, Opener: r.sources, Growing: c.Growing, Variant: c.Variant, Tracks: c.Tracks})
 	if err != nil {
 		w.Close()
 		return nil, err

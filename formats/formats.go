@@ -43,6 +43,10 @@ type Env struct {
 	// Variant names one of several forms of the same content, such as a height
 	// ("720p"), a bandwidth ("1500000"), a codec or a name; "" is the best.
 	Variant string
+	// Tracks are the IDs or names of those that will be selected, where that is
+	// known: what they need is asked for while the medium is opened, rather than
+	// what those that are on by default need. Any others can be selected, too.
+	Tracks []string
 }
 
 // Media is an opened medium. It may be used concurrently.

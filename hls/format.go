@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -56,7 +57,7 @@ func (f Format) Detect(head []byte, i seek.Info) bool {
 }
 
 // Open reads the playlist, and where it is a master playlist those of the chosen
-// variant and of what plays along with it, all at once.
+// variant and of what plays along with it or will be selected, all at once.
 func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (formats.Media, error) {
 	text, err := w.ReadRange(ctx, seek.Range{Length: seek.ToEnd}, seek.Playlist, "playlist")
 	if err != nil {
@@ -79,15 +80,29 @@ func (Format) Open(ctx context.Context, w *seek.Window, env formats.Env) (format
 	stop := m.steerAside(ctx)
 	defer stop()
 	g, gctx := errgroup.WithContext(ctx)
-	for _, s := range m.streams {
-		if s.plays && s.kind != formats.Subtitle { // which most clips have no place for
-			g.Go(func() error { return m.load(gctx, s) })
-		}
+	for _, s := range m.needed(env.Tracks) {
+		g.Go(func() error { return m.load(gctx, s) })
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// needed are the streams whose playlists are read while the medium is opened: the
+// variant's own, whose segments are the timeline, and those of the tracks that will be
+// selected, or that play by default where that is not known.
+func (m *Medium) needed(tracks []string) []*stream {
+	wanted, _, err := m.selected(formats.Selection{Tracks: tracks})
+	if len(tracks) == 0 || err != nil { // whoever selects them meets the error
+		return slices.DeleteFunc(slices.Clone(m.streams), func(s *stream) bool {
+			return !s.plays || s.kind == formats.Subtitle // which most clips have no place for
+		})
+	}
+	if !slices.Contains(wanted, m.main) {
+		wanted = append(wanted, m.main)
+	}
+	return wanted
 }
 
 // load reads the media playlist of a stream, if it has not been read. Where its

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +91,34 @@ func TestOverHTTP(t *testing.T) {
 				t.Errorf("%d bytes of files of %d", stats.Bytes, size)
 			}
 		})
+	}
+}
+
+// TestTracksAtOnce: the playlist of a track that the client is for is asked for with
+// the variant's own, and that of the default is not.
+func TestTracksAtOnce(t *testing.T) {
+	var asked sync.Map
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(path.Base(r.URL.Path), true)
+		text := "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nx.ts\n#EXT-X-ENDLIST\n"
+		if path.Base(r.URL.Path) == "master.m3u8" {
+			text = "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"en\",DEFAULT=YES,URI=\"en.m3u8\"\n" +
+				"#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"fr\",URI=\"fr.m3u8\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"a\"\nmain.m3u8\n"
+		}
+		io.WriteString(w, text)
+	}))
+	defer server.Close()
+	c := &client.Client{Tracks: []string{"fr"}}
+	defer c.CloseIdleConnections()
+	r, err := c.Open(t.Context(), server.URL+"/master.m3u8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for name, want := range map[string]bool{"main.m3u8": true, "fr.m3u8": true, "en.m3u8": false} {
+		if _, got := asked.Load(name); got != want {
+			t.Errorf("asked for %s: %v, want %v", name, got, want)
+		}
 	}
 }
 

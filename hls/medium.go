@@ -244,16 +244,23 @@ func (m *Medium) Info() formats.Info {
 	if !list.growing() {
 		i.Duration, i.Timed = segments.Time(list.duration()), true
 	}
-	for _, s := range m.streams {
-		i.Tracks = append(i.Tracks, s.tracks...)
-	}
-	if len(i.Tracks) == 0 {
-		i.Tracks = []formats.Track{{ID: mainID, Kind: formats.Other, Default: true}}
-	}
+	i.Tracks = m.allTracks()
 	m.mu.Lock()
 	i.Warnings = append(i.Warnings, m.main.list.warnings...)
 	m.mu.Unlock()
 	return i
+}
+
+// allTracks are those of all streams.
+func (m *Medium) allTracks() []formats.Track {
+	var out []formats.Track
+	for _, s := range m.streams {
+		out = append(out, s.tracks...)
+	}
+	if len(out) == 0 {
+		return []formats.Track{{ID: mainID, Kind: formats.Other, Default: true}}
+	}
+	return out
 }
 
 // chapters are the date ranges whose place on the timeline is known. Tags of one

@@ -215,7 +215,7 @@ func (s *stream) dispensable(of formats.Selection) bool {
 // selected returns the streams that have the tracks of a selection, and those
 // tracks.
 func (m *Medium) selected(s formats.Selection) ([]*stream, []formats.Track, error) {
-	tracks, err := formats.Chosen(m.Info().Tracks, s)
+	tracks, err := formats.Chosen(m.allTracks(), s)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -230,6 +230,10 @@ c
 #EXT-X-DATERANGE:ID="ad",CLASS="spot",START-DATE="2026-01-02T02:04:06Z",DURATION=2.5
 #EXT-X-DATERANGE:ID="later",START-DATE="2026-01-02T02:04:08Z"
 #EXT-X-DATERANGE:ID="later",END-DATE="2026-01-02T02:04:10Z"
+#EXT-X-DATERANGE:ID="planned",START-DATE="2026-01-02T02:04:06Z",PLANNED-DURATION=3
+#EXT-X-DATERANGE:ID="was",START-DATE="2026-01-02T02:04:06Z",PLANNED-DURATION=3,DURATION=2
+#EXT-X-DATERANGE:ID="ended",START-DATE="2026-01-02T02:04:06Z",PLANNED-DURATION=3,DURATION=2,END-DATE="2026-01-02T02:04:07Z"
+#EXT-X-DATERANGE:ID="open",START-DATE="2026-01-02T02:04:06Z"
 `)
 	m := p.media
 	date, ok := m.at(10 * time.Second)
@@ -246,7 +250,7 @@ c
 	for _, c := range m.chapters() {
 		got = append(got, c.ID+" "+c.Title+" "+c.Interval.String())
 	}
-	want := []string{"ad spot [4.5, 7)", "later  [6.5, 8.5)"}
+	want := []string{"ad spot [4.5, 7)", "later  [6.5, 8.5)", "planned  [4.5, 7.5)", "was  [4.5, 6.5)", "ended  [4.5, 5.5)", "open  " + fragment.From(fragment.FromSeconds(4.5)).String()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -296,6 +300,40 @@ func TestDefine(t *testing.T) {
 	}
 	if s := p.media.segments; s[0].problem == "" || s[1].uri != "x/y/1.ts" {
 		t.Errorf("the segments are %q (%s) and %q", s[0].uri, s[0].problem, s[1].uri)
+	}
+}
+
+// TestDefineImport: a media playlist takes variables of the master playlist that names
+// it, also when it is loaded again, and parameters of its own URI.
+func TestDefineImport(t *testing.T) {
+	o := newOrigin()
+	o.put("https://host.test/master.m3u8", []byte("#EXTM3U\n#EXT-X-DEFINE:NAME=\"auth\",VALUE=\"abc\"\n#EXT-X-DEFINE:NAME=\"own\",VALUE=\"x\"\n"+
+		"#EXT-X-STREAM-INF:BANDWIDTH=1\nmedia.m3u8?a={$auth}&t=7\n"))
+	o.put("https://host.test/media.m3u8?a=abc&t=7", []byte(head+"#EXT-X-DEFINE:IMPORT=\"auth\"\n#EXT-X-DEFINE:QUERYPARAM=\"t\"\n#EXTINF:4,\n{$auth}/{$t}.ts\n#EXTINF:4,\n{$own}.ts\n"))
+	m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
+	for range 2 {
+		s := m.media(m.main).segments
+		if len(s) != 2 || s[0].uri != "abc/7.ts" || s[1].problem == "" {
+			t.Errorf("the segments are %+v: want abc/7.ts, and one whose variable was not imported", s)
+		}
+		if _, err := m.reload(t.Context(), m.main, directives{part: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGrowing: what may still grow is what has no end, unless it is said to be whole.
+func TestGrowing(t *testing.T) {
+	for tag, want := range map[string]bool{
+		"": true, "#EXT-X-PLAYLIST-TYPE:EVENT\n": true, "#EXT-X-PLAYLIST-TYPE:VOD\n": false,
+		"#EXT-X-ENDLIST\n": false, "#EXT-X-PLAYLIST-TYPE:EVENT\n#EXT-X-ENDLIST\n": false,
+	} {
+		o := newOrigin()
+		o.put(testURL, []byte(head+"#EXTINF:4,\na.ts\n"+tag))
+		m := o.mustOpen(t, testURL, formats.Env{})
+		if got := m.media(m.main).growing(); got != want || m.Info().Timed == want {
+			t.Errorf("%q: growing is %v, want %v; the duration is known: %v", tag, got, want, m.Info().Timed)
+		}
 	}
 }
 

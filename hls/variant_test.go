@@ -1,6 +1,7 @@
 package hls
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,23 @@ func TestTracks(t *testing.T) {
 	m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{Variant: "720p"})
 	if diff := cmp.Diff([]string{"720.m3u8", "en.m3u8", "master.m3u8"}, o.files()); diff != "" {
 		t.Error(diff)
+	}
+	// What will be selected is read instead, with the variant's own: times are its.
+	for names, want := range map[string][]string{
+		"Français":       {"720.m3u8", "fr.m3u8", "master.m3u8"},
+		"video":          {"720.m3u8", "master.m3u8"},
+		"video,Français": {"720.m3u8", "fr.m3u8", "master.m3u8"},
+		"nope":           {"720.m3u8", "en.m3u8", "master.m3u8"},
+	} {
+		o.asked = nil
+		m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{Variant: "720p", Tracks: strings.Split(names, ",")})
+		if diff := cmp.Diff(want, o.files()); diff != "" {
+			t.Errorf("%s: %s", names, diff)
+		}
+		o.asked = nil
+		if _, _, err := m.cuts(t.Context(), between(0, 4)); err != nil || names == "video" && !slices.Contains(o.files(), "en.m3u8") {
+			t.Errorf("%s: what plays by default cannot be selected, too: %v, %v", names, err, o.files())
+		}
 	}
 	var tracks []string
 	for _, x := range m.Info().Tracks {

@@ -31,6 +31,7 @@ func (a *app) open(ctx context.Context, t *target) (*job, error) {
 	j.client.Header = a.flags.header
 	j.client.Parallel = a.flags.parallel
 	j.client.Variant = a.flags.variant
+	j.client.Tracks = t.fragment.Tracks
 	j.client.Growing = a.flags.growing
 	j.client.AllowPrivate = a.flags.private
 	j.client.IdleTimeout = a.flags.timeout
