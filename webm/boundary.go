@@ -35,7 +35,7 @@ const (
 	rungLeast                     = 8 << 10
 )
 
-// glimpses are the Clusters that were seen of a Segment of unknown size.
+// glimpses are the Clusters that were seen of a Segment.
 type glimpses struct {
 	mu    sync.Mutex
 	seen  []anchor       // in the order of their bytes
@@ -44,9 +44,6 @@ type glimpses struct {
 
 // glimpse remembers Clusters.
 func (m *media) glimpse(marks []seek.Mark) {
-	if m.segment.size != unknownSize {
-		return
-	}
 	g := &m.glimpses
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,9 +113,10 @@ func (m *media) rateAround(i, step int) (rate float64) {
 // unknown size, makes one likely. Where it is not certain, it is given up after few
 // rounds; thoroughly, less makes it likely, and it takes as many rounds as it needs.
 func (m *media) findNext(ctx context.Context, thorough bool) error {
-	if m.segment.size != unknownSize || m.sizeOr(-1) < 0 {
+	if m.sizeOr(-1) < 0 {
 		return nil
 	}
+	sized := m.whole() // then times that begin anew alone are a reason
 	rounds := doubtRounds
 	if thorough {
 		rounds = boundaryRounds
@@ -132,7 +130,7 @@ func (m *media) findNext(ctx context.Context, thorough bool) error {
 		}
 		lo, hi, certain, ok := m.doubt(thorough)
 		switch {
-		case !ok || !certain && round >= rounds:
+		case !ok || !certain && (sized || round >= rounds) || m.segment.size != unknownSize && round == boundaryRounds:
 			return nil
 		case round == boundaryRounds:
 			return &formats.Error{Container: "webm", Element: "Segment", Offset: lo.offset, Err: seek.ErrLimit,
@@ -201,11 +199,11 @@ func (m *media) look(ctx context.Context, ranges []seek.Range) error {
 	return nil
 }
 
-// review looks at a Segment of unknown size at twice the distance from its
+// review looks at a Segment whose size is not known, or not right, at twice the distance from its
 // beginning each time, where Clusters are small enough to show: behind a boundary
 // the time at one place is not later than at the one before.
 func (m *media) review(ctx context.Context) error {
-	if m.segment.size != unknownSize || m.sizeOr(-1) < 0 || m.first.id == 0 {
+	if m.sizeOr(-1) < 0 || m.first.id == 0 {
 		return nil
 	}
 	var rungs []seek.Range
@@ -227,10 +225,10 @@ func (m *media) review(ctx context.Context) error {
 const outlastSlack = 1e9
 
 // outlast looks whether another Segment begins behind one that states its duration
-// but no size, such as ffmpeg writes into a pipe. Where the last sample of the
-// resource does not end when the first Segment should, one does.
+// but no size, such as ffmpeg writes into a pipe, or a size that it has not. Where the
+// last sample of the resource does not end when the first Segment should, one does.
 func (m *media) outlast(ctx context.Context) error {
-	if m.segment.size != unknownSize || !m.timed || m.endless() {
+	if !m.timed || m.endless() || m.growing && m.segment.size != unknownSize {
 		return nil
 	}
 	if err := m.measure(ctx); err != nil {
@@ -241,11 +239,20 @@ func (m *media) outlast(ctx context.Context) error {
 		if err := m.review(ctx); err != nil {
 			return err
 		}
-		end, err := m.findEnd(ctx)
-		if err != nil {
-			return err
+		if end := m.limit(); m.segment.size != unknownSize && len(m.behind(end-headSize)) == 0 { // Clusters are larger than that
+			n := min(2*m.clusterGuess, oneRead, end-m.first.offset)
+			if err := m.look(ctx, []seek.Range{{Offset: end - n, Length: n}}); err != nil {
+				return err
+			}
 		}
-		off := end - m.duration
+		off := int64(0)
+		if m.segment.size == unknownSize || m.overrun.Load() {
+			end, err := m.findEnd(ctx)
+			if err != nil {
+				return err
+			}
+			off = end - m.duration
+		}
 		if err := m.findNext(ctx, off > outlastSlack || off < -outlastSlack); err != nil || m.next.Load() == next {
 			return err
 		}

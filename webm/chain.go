@@ -41,16 +41,17 @@ var _ formats.Media = (*chain)(nil)
 const maxSegments = 10_000
 
 // newChain is the chain of which the first Segment is known. Where no other can
-// follow it, or what follows is at hand and is none, that is all.
+// follow it, that is all.
 func newChain(m *media) *chain {
 	c := &chain{turn: make(chan struct{}, 1), segments: []*media{m}, starts: []int64{0}}
 	at := m.nextAt()
 	if at == 0 {
-		c.complete = m.segment.size != unknownSize
+		c.complete = m.whole()
 		return c
 	}
 	if data, ok := m.w.Held(seek.Range{Offset: at, Length: min(maxHeader, m.sizeOr(maxOffset)-at)}); ok {
-		c.complete = !beginsSegment(data, at)
+		e, err := defaultLengths.parse(data, at)
+		c.complete = err == nil && e.id == idVoid // other garbage may be what a Segment that was cut off runs over
 	}
 	return c
 }
@@ -58,13 +59,19 @@ func newChain(m *media) *chain {
 // nextAt is where another Segment may begin, 0 where none can as far as is known.
 func (m *media) nextAt() int64 {
 	at := m.next.Load()
-	if m.segment.size != unknownSize && !m.overrun {
+	if at == 0 && m.segment.size != unknownSize && !m.overrun.Load() {
 		at = m.segment.end()
 	}
 	if at >= m.sizeOr(maxOffset) {
 		return 0
 	}
 	return at
+}
+
+// whole reports whether the Segment states a size that the file has: what is cut off
+// may have another Segment behind it all the same.
+func (m *media) whole() bool {
+	return m.segment.size != unknownSize && !m.overrun.Load() && (m.growing || m.segment.end() <= m.sizeOr(maxOffset))
 }
 
 // beginsSegment reports whether b, at an offset, begins with an EBML header or a
@@ -149,6 +156,16 @@ func (c *chain) extendFrom(ctx context.Context, n int, ns int64) error {
 		return err
 	}
 	if !beginsSegment(data, at) {
+		if e, err := defaultLengths.parse(data, at); err == nil && e.id == idVoid {
+			return c.end(nil)
+		}
+		more, err := last.outrun(ctx)
+		switch {
+		case err != nil:
+			return err
+		case more:
+			return c.extendFrom(ctx, n, ns)
+		}
 		return c.end(nil)
 	}
 	length, err := last.lasts(ctx)
@@ -178,8 +195,23 @@ func (c *chain) extendFrom(ctx context.Context, n int, ns int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.segments, c.starts = append(c.segments, next), append(c.starts, begin+length)
-	c.complete = next.nextAt() == 0 && next.segment.size != unknownSize
+	c.complete = next.nextAt() == 0 && next.whole()
 	return nil
+}
+
+// outrun looks whether a Segment was cut off and its size runs over another. It
+// reports whether it does.
+func (m *media) outrun(ctx context.Context) (bool, error) {
+	if m.segment.size == unknownSize || m.growing || m.w.Info().Sequential {
+		return false, nil
+	}
+	before := m.overrun.Swap(true)
+	err := m.outlast(ctx)
+	found := m.next.Load() > 0
+	if !found {
+		m.overrun.Store(before)
+	}
+	return found, err
 }
 
 // end notes that there are no more Segments that can be read, for a reason where
@@ -261,12 +293,17 @@ func segmentID(n int) string { return fmt.Sprintf("segment%d", n+1) }
 
 // ends is how long the Segment lasts, in ns, where that is known.
 func (m *media) ends() (ns int64, ok bool) {
+	if m.timed {
+		return m.duration, true
+	}
+	return m.lastSample()
+}
+
+// lastSample is when the last sample ends, in ns, where that was looked for.
+func (m *media) lastSample() (ns int64, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case m.timed:
-		return m.duration, true
-	case m.ended != nil && m.ended.limit == m.limit():
+	if m.ended != nil && m.ended.limit == m.limit() {
 		return m.ended.ns, true
 	}
 	return 0, false
@@ -407,6 +444,11 @@ func (c *chain) review(ctx context.Context) error {
 func (c *chain) changed(ctx context.Context, seen int64, thorough bool) (bool, error) {
 	segments, _, _ := c.known()
 	for _, m := range segments {
+		if m.short.Swap(false) && m.next.Load() == 0 {
+			if _, err := m.outrun(ctx); err != nil {
+				return false, err
+			}
+		}
 		if err := m.findNext(ctx, thorough); err != nil {
 			return false, err
 		}
@@ -477,14 +519,29 @@ func (c *chain) chosenIn(at stay, s formats.Selection) (formats.Selection, error
 	return s, nil
 }
 
+// cutAt reports whether the header of another Segment at an offset shows where this
+// one ends: its size is not stated, or cannot be right, for it would end within the
+// other or behind the file. What stands behind elements beside the Clusters is theirs,
+// such as an attached film.
+func (m *media) cutAt(off int64, other element) bool {
+	if m.segment.size == unknownSize {
+		return true
+	}
+	for _, o := range m.others {
+		if o < off {
+			return false
+		}
+	}
+	end := m.segment.end()
+	return off < end && m.first.id != 0 && off > m.first.offset && !m.growing && (other.end() > end || end > m.sizeOr(maxOffset))
+}
+
 var ebmlID, segmentStart = []byte{0x1A, 0x45, 0xDF, 0xA3}, []byte{0x18, 0x53, 0x80, 0x67}
 
-// ofSegment returns what of some bytes at an offset can belong to a Segment that
-// states no size: what stands before the header of another.
+// ofSegment returns what of some bytes at an offset can belong to the Segment: what
+// stands before the header of another, where the Segment states no size or was cut
+// off and its size runs over that.
 func (m *media) ofSegment(off int64, data []byte) []byte {
-	if m.segment.size != unknownSize {
-		return data
-	}
 	known := m.next.Load()
 	for at := 0; ; at++ {
 		i := bytes.Index(data[at:], ebmlID)
@@ -495,7 +552,7 @@ func (m *media) ofSegment(off int64, data []byte) []byte {
 		here := off + int64(at)
 		if _, end, err := parseDocHeader(data[at:], here); err == nil && here > m.segment.offset {
 			e, err := defaultLengths.parse(data[end-off:], end)
-			if err == nil && e.id == idSegment && (known == 0 || here < known) {
+			if err == nil && e.id == idSegment && (known == 0 || here < known) && m.cutAt(here, e) {
 				known = here
 				m.next.Store(known)
 			}

@@ -404,3 +404,60 @@ func TestChainOfOne(t *testing.T) {
 		}
 	})
 }
+
+// TestChainCut: what stands behind a Segment that was cut off is found, though the
+// size of that runs over it, and nothing that is missing is passed over in silence.
+func TestChainCut(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		film   film
+		keep   float64 // of the first
+		second int     // seconds
+	}{
+		{"cues at the end", film{}, 0.6, 26},
+		{"cues in front", film{index: "front"}, 0.6, 26},
+		{"a short one behind", film{index: "front"}, 0.7, 4},
+		{"hardly begun", film{index: "none", heads: "none"}, 0.2, 30},
+		{"no size", live(film{index: "none", heads: "none"}).stated(), 0.6, 26},
+		{"sound alone", film{pictureless: true}, 0.6, 26},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			first, second := tt.film.of(20, 2000).write(), tt.film.of(tt.second, 1800).write()
+			at := int(float64(len(first.data)) * tt.keep)
+			data := slices.Concat(first.data[:at], second.data)
+			_, clip := mustOpen(t, data).Clip(t, seconds(1.5, 3))
+			first.compare(t, readBack(t, clip), 1500, 3000)
+			want := fmt.Sprintf("cut off at byte %d", at)
+			for _, i := range []interval{{20*tt.keep + 3, 20*tt.keep + 4.5}, {3, 19}, {3, 22}, {10, -1}} {
+				plan, clip := mustOpen(t, data).Clip(t, i.selection())
+				if !strings.Contains(fmt.Sprint(plan.Warnings), want) {
+					t.Errorf("%v: warnings %v, want %s", i, plan.Warnings, want)
+				}
+				behind := max(0, i.b-20)
+				if i.b < 0 {
+					behind = float64(tt.second)
+				}
+				got := readBack(t, clip)
+				frames, all := got.pictures, second.pictures
+				if tt.film.pictureless {
+					frames, all = got.sound, second.sounds
+				}
+				n := 0
+				for _, p := range frames {
+					if slices.ContainsFunc(all, func(q shot) bool { return bytes.Equal(p.frame, q.frame) && float64(q.at) < behind*1000 }) {
+						n++
+					}
+				}
+				if least := int(behind * 20); n < least || behind == 0 && n > 0 {
+					t.Errorf("%v: %d frames of the second, want %d", i, n, least)
+				}
+			}
+			_, clip = mustOpen(t, data).Clip(t, seconds(21.5, 23))
+			second.compare(t, readBack(t, clip), 1500, 3000)
+			i, err := mustOpen(t, data).Inspect(t.Context())
+			if err != nil || !i.Duration.Equal(fragment.Seconds(int64(20+tt.second))) || len(i.Chapters) != 2 || !strings.Contains(fmt.Sprint(i.Warnings), "is cut off") {
+				t.Errorf("%v s, %v, %v, %v", i.Duration, i.Chapters, i.Warnings, err)
+			}
+		})
+	}
+}

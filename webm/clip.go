@@ -107,12 +107,22 @@ func (p *planner) lastShown() (end int64) {
 	return end
 }
 
+// holdsDuration reports whether the Segment has all of the duration that it states,
+// as far as was seen: where it states no size, its last sample tells.
+func (p *planner) holdsDuration() bool {
+	m := p.m
+	if m.segment.size != unknownSize || !m.timed || m.growing || !p.end.ended {
+		return m.holdsDuration()
+	}
+	return m.lastOf(p.end.blocks) >= m.start+m.duration-outlastSlack
+}
+
 // describe states the intervals, from the presentation's time 0 on.
 func (p *planner) describe(plan *formats.Plan) {
 	start := p.m.start
 	end := p.b
 	if end == maxOffset {
-		if end = p.m.lastOf(p.end.blocks); p.m.holdsDuration() {
+		if end = p.m.lastOf(p.end.blocks); p.holdsDuration() {
 			end = start + p.m.duration
 		}
 	}
@@ -141,9 +151,11 @@ func (p *planner) describe(plan *formats.Plan) {
 	}
 	plan.Presented = between(present, finish)
 	plan.Covered = between(covered, finish)
-	if d := p.m.lastOf(p.end.blocks); !p.m.holdsDuration() && (p.m.timed || p.b != maxOffset) && p.end.ended && d < p.b {
+	if d := p.m.lastOf(p.end.blocks); !p.holdsDuration() && (p.m.timed || p.b != maxOffset) && p.end.ended && d < p.b {
 		plan.Presented, plan.Covered = between(present, d), between(covered, d)
-		if p.m.timed {
+		if second := p.m.next.Load(); p.m.timed && second > 0 {
+			p.warn("the Segment at byte %d is cut off at byte %d, where another begins: its media end at %v s, not at %v", p.m.base, second, nanos(d-start), nanos(p.m.duration))
+		} else if p.m.timed {
 			p.warn("the file is cut off: its media end at %v s, not at %v", nanos(d-start), nanos(p.m.duration))
 		}
 	}

@@ -274,11 +274,11 @@ func (l lengths) beside(b []byte, e element) bool {
 
 // limit is the end of the Segment as far as it is known.
 func (m *media) limit() int64 {
-	if m.overrun {
-		return m.sizeOr(maxOffset)
-	}
 	if second := m.next.Load(); second > 0 {
 		return second
+	}
+	if m.overrun.Load() {
+		return m.sizeOr(maxOffset)
 	}
 	return min(m.segment.end(), m.sizeOr(maxOffset))
 }
@@ -289,7 +289,7 @@ func (m *media) clusterAt(b []byte, off int64) (cluster, error) {
 	if err != nil {
 		return cluster{}, err
 	}
-	if e.id != idCluster || e.end() > m.segment.end() && e.size != unknownSize && !m.overrun {
+	if e.id != idCluster || e.end() > m.segment.end() && e.size != unknownSize && !m.overrun.Load() {
 		return cluster{}, errInvalid
 	}
 	c := cluster{element: e, first: e.body(), to: -1}

@@ -140,8 +140,9 @@ func (m *media) pointsOf(number uint64) []cue {
 		}
 	}
 	var out []cue
+	second := m.next.Load()
 	for _, c := range m.cues {
-		if c.track == best {
+		if c.track == best && (second == 0 || c.cluster < second) {
 			out = append(out, c)
 		}
 	}

@@ -2,6 +2,7 @@ package webm
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -25,8 +26,10 @@ func (p *planner) gather(ctx context.Context) error {
 		ok, err := p.settle(ctx)
 		switch {
 		case p.m.next.Load() != second && max(p.from.at.offset, p.to.at.offset) >= p.m.next.Load():
+			p.cues = p.m.pointsOf(p.main.number)
 			continue // it lay in a second Segment, which showed now
 		case err != nil:
+			p.m.short.Store(p.m.short.Load() || errors.Is(err, formats.ErrDamaged))
 			return err
 		case ok:
 			if err := p.takeShown(ctx, shown); err != nil {
@@ -50,8 +53,11 @@ func (p *planner) withinMedia() error {
 	if r := p.start; len(r.blocks) == 0 && len(r.gaps) > 0 {
 		return r.gaps[0].err
 	}
-	if p.m.holdsDuration() || !p.end.ended {
-		return nil
+	if p.m.timed && p.end.ended && p.m.lastOf(p.end.blocks) < p.m.start+p.m.duration-outlastSlack {
+		p.m.short.Store(true)
+	}
+	if p.holdsDuration() || !p.end.ended || p.m.timed && p.m.next.Load() > 0 {
+		return nil // or what follows has the times behind
 	}
 	if end := p.m.lastOf(p.end.blocks); p.a > p.m.start && p.a >= end {
 		return &formats.PastEndError{Start: p.sel.Interval.Start, Duration: nanos(end - p.m.start)}

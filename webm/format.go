@@ -58,7 +58,7 @@ func (m *media) open(ctx context.Context) error {
 	if i := slices.IndexFunc(m.tracks, func(t *track) bool { return t.kind == typeVideo }); i >= 0 {
 		m.picture = m.tracks[i]
 	}
-	m.overrun = o.overrun()
+	m.overrun.Store(o.overrun())
 	if err := m.findStart(ctx, o); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ type media struct {
 
 	doc      docHeader
 	segment  element
-	overrun  bool // it goes on behind the end that it states
+	overrun  atomic.Bool // it goes on behind the end that it states
 	info     segmentInfo
 	tracks   []*track
 	byNumber map[uint64]*track
@@ -105,6 +105,7 @@ type media struct {
 	extent   extent
 	glimpses glimpses
 	next     atomic.Int64 // where another Segment was seen behind one of unknown length, 0: nowhere
+	short    atomic.Bool  // it seems not to have all that it states: another may stand in its place
 	measured atomic.Int64 // where a resource of unknown length was found to end, 0: not yet
 
 	ended *ending // once it was looked for
@@ -236,7 +237,12 @@ func (m *media) Info() formats.Info {
 		Created:   m.info.created,
 		Warnings:  slices.Clip(m.warnings),
 	}
-	if size := m.sizeOr(-1); size >= 0 && !m.growing && m.segment.size != unknownSize && m.segment.end() > size {
+	second := m.next.Load()
+	if end, ok := m.lastSample(); second > 0 && m.segment.size != unknownSize {
+		i.Warnings = append(i.Warnings, warning("the Segment at byte %d is cut off: another begins at byte %d, before it should end at byte %d", m.base, second, m.segment.end()))
+	} else if ok && m.timed && m.segment.size == unknownSize && !m.growing && end < m.duration-outlastSlack {
+		i.Warnings = append(i.Warnings, warning("the Segment at byte %d is cut off: its media end at %v s, not at %v", m.base, nanos(end), nanos(m.duration)))
+	} else if size := m.sizeOr(-1); size >= 0 && !m.growing && m.segment.size != unknownSize && m.segment.end() > size {
 		i.Warnings = append(i.Warnings, warning("the file is cut off: its Segment should end at byte %d, the file ends at %d", m.segment.end(), size))
 	}
 	if m.info.title != "" {
@@ -272,6 +278,9 @@ func (m *media) setDefaults() {
 // one that is cut off has not.
 func (m *media) holdsDuration() bool {
 	size := m.w.Info().Size
+	if second := m.next.Load(); second > 0 {
+		size = second
+	}
 	return m.timed && (size < 0 || m.growing || m.segment.size < 0 || m.segment.end() <= size)
 }
 
