@@ -10,10 +10,13 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -62,13 +65,55 @@ func (l *loader) request(ctx context.Context, name string, r seek.Request) (*see
 // breaks off. The error is that of the resource itself.
 func (l *loader) requestAnew(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
 	if !l.replicas.redundant() {
-		return l.requestOne(ctx, name, r)
+		return l.requestMedia(ctx, name, r)
 	}
 	b, err := l.steadily(ctx, name, r, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &seek.Body{Info: b.info, Offset: b.from.from, ReadCloser: b}, nil
+}
+
+// requestMedia opens a range of a resource where it lies. Where a page for people
+// is there, reading fails: nothing is read before somebody does.
+func (l *loader) requestMedia(ctx context.Context, name string, r seek.Request) (*seek.Body, error) {
+	body, err := l.requestOne(ctx, name, r)
+	if err == nil && body.Offset == 0 {
+		body.ReadCloser = &unlessDocument{ReadCloser: body.ReadCloser, name: name}
+	}
+	return body, err
+}
+
+// unlessDocument is the bytes of a body that is no page for people.
+type unlessDocument struct {
+	io.ReadCloser
+	name  string
+	begun bool
+	head  []byte // read to find out, not yet given
+	err   error
+}
+
+func (u *unlessDocument) Read(p []byte) (int, error) {
+	if !u.begun {
+		u.begun = true
+		head := make([]byte, documentHead)
+		n, err := io.ReadFull(u.ReadCloser, head)
+		u.head = head[:n]
+		if isDocument(u.head) {
+			u.head, u.err = nil, aboutDocument(u.name, u.head)
+		} else if err != nil && err != io.ErrUnexpectedEOF {
+			u.err = err
+		}
+	}
+	if len(u.head) > 0 {
+		n := copy(p, u.head)
+		u.head = u.head[n:]
+		return n, nil
+	}
+	if u.err != nil {
+		return 0, u.err
+	}
+	return u.ReadCloser.Read(p)
 }
 
 // steadily opens a range of a resource at the first place that has it, but for
@@ -90,7 +135,7 @@ func (l *loader) readWhole(ctx context.Context, name string, r seek.Request, lim
 		}
 	}
 	if !l.replicas.redundant() {
-		body, err := l.requestOne(ctx, name, r)
+		body, err := l.requestMedia(ctx, name, r)
 		if err != nil {
 			return info, 0, nil, err
 		}
@@ -152,7 +197,7 @@ func (b *steady) begin() error {
 		}
 		body, err := b.l.openAt(b.ctx, place, b.name, b.request)
 		if err == nil {
-			err = noDocument(body)
+			err = noDocument(b.name, body)
 		}
 		if err == nil {
 			s := &stretch{name: b.name, from: body.Offset, sum: sha256.New(), place: place, open: true}
@@ -178,21 +223,42 @@ func (b *steady) begin() error {
 // documents are what the pages begin with that servers send instead of an error.
 var documents = []string{"<!doctype", "<html", "<head", "<body", "<?xml"}
 
-// noDocument fails where a body is not of media but a page for people, such as one
-// that says with status 200 that there is nothing. The body is closed then.
-func noDocument(body *seek.Body) error {
+// documentHead is how many bytes tell a page.
+const documentHead = 16
+
+// isDocument reports whether bytes are the beginning not of media but of a page for
+// people, such as one that says with status 200 that there is nothing.
+func isDocument(head []byte) bool {
+	text := strings.ToLower(string(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")))
+	return slices.ContainsFunc(documents, func(s string) bool { return strings.HasPrefix(text, s) })
+}
+
+// noDocument fails where a body is such a page. The body is closed then.
+func noDocument(name string, body *seek.Body) error {
 	if body.Offset != 0 {
 		return nil
 	}
 	b := bufio.NewReaderSize(body.ReadCloser, sniffed)
-	head, _ := b.Peek(16)
+	head, _ := b.Peek(documentHead)
 	body.ReadCloser = readCloser{b, body.ReadCloser}
-	text := strings.ToLower(string(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")))
-	if !slices.ContainsFunc(documents, func(s string) bool { return strings.HasPrefix(text, s) }) {
+	if !isDocument(head) {
 		return nil
 	}
 	body.Close()
-	return notWhatItShould("media", head)
+	return aboutDocument(name, head)
+}
+
+func aboutDocument(name string, head []byte) error {
+	return &formats.Error{Container: Name, Element: "segment", Offset: 0, Err: formats.ErrDamaged,
+		Problem: fmt.Sprintf("instead of %s came a page that begins with %q", fileName(name), head), Hint: "open its address in a browser: the page may say why"}
+}
+
+// fileName is the last element of a resource's path: queries may hold secrets.
+func fileName(name string) string {
+	if u, err := url.Parse(name); err == nil {
+		return path.Base(u.Path)
+	}
+	return "a segment"
 }
 
 // next returns the next place to try. After a failure the steering server is

@@ -154,12 +154,37 @@ func TestRedundantDocument(t *testing.T) {
 			}
 		}
 	}
-	o := newOrigin()
-	o.putFolder(t, "https://a.test/x", tsPresentation(t))
-	o.put("https://a.test/x/s003.ts", []byte("<html>"))
-	m := o.mustOpen(t, "https://a.test/x/media.m3u8", formats.Env{})
-	_, err := io.Copy(io.Discard, seek.NewReader(t.Context(), mustPlan(t, m, between(9, 21)).Parts, m, 4))
-	isError(t, err, formats.ErrDamaged)
+}
+
+// TestDocument: where there is no other place, a page instead of a segment ends in
+// an error that names the segment, wherever in the interval it is.
+func TestDocument(t *testing.T) {
+	for _, test := range []struct {
+		dir, name string
+		layout    formats.Layout
+	}{
+		{tsPresentation(t), "s003.ts", ""},
+		{fmp4Presentation(t), "s002.m4s", ""},
+		{fmp4Presentation(t), "s003.m4s", ""},
+		{fmp4Presentation(t), "s003.m4s", mp4.Progressive},
+		{fmp4Presentation(t), "init.mp4", ""},
+		{encryptedPresentation(t), "s003.ts", ""},
+	} {
+		o := newOrigin()
+		o.putFolder(t, "https://a.test/x", test.dir)
+		o.put("https://a.test/x/"+test.name, []byte("<!DOCTYPE html><title>404</title>"))
+		m := o.mustOpen(t, "https://a.test/x/media.m3u8", formats.Env{})
+		s := between(9, 21)
+		s.Layout = test.layout
+		p, err := m.Plan(t.Context(), s)
+		if err == nil {
+			_, err = io.Copy(io.Discard, seek.NewReader(t.Context(), p.Parts, m, 4))
+		}
+		isError(t, err, formats.ErrDamaged)
+		if err != nil && !strings.Contains(err.Error(), test.name) {
+			t.Errorf("%s, %s: %v does not name it", test.name, test.layout, err)
+		}
+	}
 }
 
 // TestRedundantOtherwise: what is not the same at the other host does not come
