@@ -91,6 +91,9 @@ func (t *track) inUnits(of sampleRange) *track {
 	}
 	with := *t
 	with.tables, with.timescale, with.end = &out, rate, scaled(t.end, rate, t.timescale)
+	if t.end == s.end() { // the tables tell it, also those that are read in parts
+		with.end = 0
+	}
 	with.edits = nil
 	for _, e := range t.edits {
 		if e.mediaTime > 0 {
