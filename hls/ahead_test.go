@@ -102,7 +102,7 @@ func TestOneWave(t *testing.T) {
 			}
 			_, m := open()
 			want := clip(t, m, mustPlan(t, m, s))
-			for _, parallel := range []int{16, 2}[:full(2, 1)+min(1, test.between/10)] {
+			for _, parallel := range []int{16, 2}[:min(2, full(2, 1)+test.between/10)] {
 				o, m := open()
 				p, got := started(t, m, s, parallel, int64(parallel)*heldAhead)
 				if !bytes.Equal(got, want) {
