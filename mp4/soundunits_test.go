@@ -71,7 +71,7 @@ func TestSoundUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, i := range []interval{{3, 5}, {3.0137, 4.5}} {
+	for _, i := range []interval{{3.0137, 4.5}, {3, 5}}[:full(2, 1)] {
 		_, clip := openBuilt(t, plain).cut(t, between(i.a, i.b))
 		want, wantGst := decodedSound(t, clip)
 		for _, timescale := range []uint32{600, 1000, 24_000, 90_000, 10_000_000} {
