@@ -171,8 +171,8 @@ func (r *rewriting) next() error {
 	}
 	head, err := r.in.Peek(maxHeader)
 	switch {
-	case len(head) == 0 && err == io.EOF && r.stray:
-		return r.wrong("a single damaged byte stands behind the last element")
+	case len(head) == 0 && err == io.EOF:
+		return r.finish()
 	case len(head) == 0:
 		return err
 	}
@@ -247,11 +247,19 @@ func (r *rewriting) skipDamage() error {
 	case err == nil: // it may begin at the end
 		n = len(b) - clusterHead
 	case len(b) == 0:
-		return io.EOF
+		return r.finish()
 	default:
 		n = len(b)
 	}
 	return r.blankOut(int64(n))
+}
+
+// finish ends the part.
+func (r *rewriting) finish() error {
+	if r.stray {
+		return r.wrong("a single damaged byte stands behind the last element")
+	}
+	return io.EOF
 }
 
 // nextCluster returns where a Cluster begins in b that has its Timestamp among
