@@ -46,6 +46,9 @@ func parseBlockHeader(b []byte) (track uint64, rel int16, flags byte, n int, err
 // parseSimpleBlock reads a SimpleBlock of which b are the first bytes of the
 // body, perhaps not all.
 func parseSimpleBlock(e element, b []byte, cluster int64) (block, error) {
+	if e.size >= 0 {
+		b = b[:min(int64(len(b)), e.size)] // a header that is longer is none
+	}
 	track, rel, flags, n, err := parseBlockHeader(b)
 	if err != nil {
 		return block{}, err
@@ -55,7 +58,7 @@ func parseSimpleBlock(e element, b []byte, cluster int64) (block, error) {
 		track: track, rel: rel, ts: cluster + int64(rel), flags: flags, key: flags&flagKey != 0, duration: -1,
 	}
 	if int64(len(b)) >= e.size {
-		bl.payload = b[n:e.size:e.size]
+		bl.payload = b[n:len(b):len(b)]
 	}
 	return bl, nil
 }
