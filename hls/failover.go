@@ -1,7 +1,6 @@
 package hls
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -94,17 +93,7 @@ type unlessDocument struct {
 }
 
 func (u *unlessDocument) Read(p []byte) (int, error) {
-	if !u.begun {
-		u.begun = true
-		head := make([]byte, documentHead)
-		n, err := io.ReadFull(u.ReadCloser, head)
-		u.head = head[:n]
-		if isDocument(u.head) {
-			u.head, u.err = nil, aboutDocument(u.name, u.head)
-		} else if err != nil && err != io.ErrUnexpectedEOF {
-			u.err = err
-		}
-	}
+	u.look()
 	if len(u.head) > 0 {
 		n := copy(p, u.head)
 		u.head = u.head[n:]
@@ -114,6 +103,27 @@ func (u *unlessDocument) Read(p []byte) (int, error) {
 		return 0, u.err
 	}
 	return u.ReadCloser.Read(p)
+}
+
+// look reads the first bytes, once, and fails where they are a page's. What else
+// keeps them from being read is met by whoever reads.
+func (u *unlessDocument) look() error {
+	if u.begun {
+		return nil
+	}
+	u.begun = true
+	head := make([]byte, documentHead)
+	n, err := io.ReadFull(u.ReadCloser, head)
+	if u.head = head[:n]; isDocument(u.head) {
+		u.err = &formats.Error{Container: Name, Element: "segment", Offset: 0, Err: formats.ErrDamaged,
+			Problem: fmt.Sprintf("instead of %s came a page that begins with %q", fileName(u.name), u.head), Hint: "open its address in a browser: the page may say why"}
+		u.head = nil
+		return u.err
+	}
+	if err != io.ErrUnexpectedEOF {
+		u.err = err
+	}
+	return nil
 }
 
 // steadily opens a range of a resource at the first place that has it, but for
@@ -238,19 +248,13 @@ func noDocument(name string, body *seek.Body) error {
 	if body.Offset != 0 {
 		return nil
 	}
-	b := bufio.NewReaderSize(body.ReadCloser, sniffed)
-	head, _ := b.Peek(documentHead)
-	body.ReadCloser = readCloser{b, body.ReadCloser}
-	if !isDocument(head) {
-		return nil
+	u := &unlessDocument{ReadCloser: body.ReadCloser, name: name}
+	body.ReadCloser = u
+	err := u.look()
+	if err != nil {
+		body.Close()
 	}
-	body.Close()
-	return aboutDocument(name, head)
-}
-
-func aboutDocument(name string, head []byte) error {
-	return &formats.Error{Container: Name, Element: "segment", Offset: 0, Err: formats.ErrDamaged,
-		Problem: fmt.Sprintf("instead of %s came a page that begins with %q", fileName(name), head), Hint: "open its address in a browser: the page may say why"}
+	return err
 }
 
 // fileName is the last element of a resource's path: queries may hold secrets.
