@@ -4,6 +4,7 @@ package examples
 
 import (
 	"bytes"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -11,14 +12,23 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mediafrag/mediafrag/internal/samples"
 )
 
+// rtt is how far away the server is: far enough for requests that are sent at
+// the same time to be seen to be, on a busy machine, too.
+const rtt = 50 * time.Millisecond
+
 // example runs an example against the samples and returns what it printed.
 func example(t *testing.T, name, path string, args ...string) string {
 	t.Helper()
-	server := httptest.NewServer(samples.Handler())
+	files := samples.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(rtt)
+		files.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 	cmd := exec.Command("go", append([]string{"run", "./" + name, server.URL + path}, args...)...)
 	var stderr strings.Builder

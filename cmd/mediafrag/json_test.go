@@ -111,7 +111,7 @@ var (
 )
 
 func TestGetJSON(t *testing.T) {
-	server := newTestServer(t)
+	server := newDistantServer(t)
 	file := filepath.Join(t.TempDir(), "clip.mp4")
 	uri := server.URL + "/movie.mp4?a=1#t=5.5,10&foo=bar"
 	o := decode(t, command(t, "get", uri, "--json", "-o", file))
@@ -165,7 +165,7 @@ func TestGetJSON(t *testing.T) {
 // TestFirstMediaByteInHand: media that came with the head or the tail are the
 // first media byte, too, though no request asked for them.
 func TestFirstMediaByteInHand(t *testing.T) {
-	server := newTestServer(t)
+	server := newDistantServer(t)
 	o := decode(t, command(t, "get", server.URL+"/movie.mp4#t=1,2", "--json", "-o", filepath.Join(t.TempDir(), "x.mp4")))
 	wantAt(t, o, `2`, "transfer", "requests")
 	wantAt(t, o, `1`, "transfer", "round_trips_to_first_media_byte")
@@ -336,7 +336,7 @@ func TestInfoTags(t *testing.T) {
 }
 
 func TestBenchJSON(t *testing.T) {
-	server := newTestServer(t)
+	server := newDistantServer(t)
 	o := decode(t, command(t, "bench", server.URL+"/movie.mp4#t=5,8", "--json", "--count", "3"))
 	wantKeys(t, "the object", o, "uri", "runs", "median")
 	if runs := at(t, o, "runs").([]any); len(runs) != 3 {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mediafrag/mediafrag/internal/faultserver"
 	"github.com/mediafrag/mediafrag/internal/samples"
@@ -38,7 +39,15 @@ type testServer struct {
 //	/page.html    no medium
 //	/hls/         list.m3u8, four segments of sound, and master.m3u8;
 //	              event.m3u8 is the same of which more is to come
-func newTestServer(t testing.TB) *testServer {
+func newTestServer(t testing.TB) *testServer { return newServerAt(t, 0) }
+
+// newDistantServer is one at a distance at which requests that are sent at the
+// same time are seen to be, however busy the machine is: tests that count round
+// trips need it.
+func newDistantServer(t testing.TB) *testServer { return newServerAt(t, 100*time.Millisecond) }
+
+func newServerAt(t testing.TB, rtt time.Duration) *testServer {
+	t.Helper()
 	files := map[string]faultserver.File{
 		"/norange.mp4": {Content: indexAtEnd(32 << 20), ETag: `"norange"`, Type: "video/mp4"},
 		"/page.html":   {Content: []byte("<!doctype html><title>no medium</title>"), ETag: `"page"`, Type: "text/html"},
@@ -68,7 +77,7 @@ func newTestServer(t testing.TB) *testServer {
 	files["/hls/master.m3u8"] = faultserver.File{Content: []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=41457,CODECS=\"mp4a.40.2\"\nlist.m3u8\n")}
 	list := bytes.ReplaceAll(files["/hls/list.m3u8"].Content, []byte("VOD"), []byte("EVENT"))
 	files["/hls/event.m3u8"] = faultserver.File{Content: bytes.ReplaceAll(list, []byte("#EXT-X-ENDLIST"), nil)}
-	s := &testServer{faultserver.Start(t, faultserver.Config{Files: files}), make(chan struct{}, 100)}
+	s := &testServer{faultserver.Start(t, faultserver.Config{Files: files, RTT: rtt}), make(chan struct{}, 100)}
 	s.Fault(s.fault)
 	return s
 }
