@@ -226,13 +226,13 @@ func (p *planner) several(b *clipBody, first, last cluster, lead, tail []frame) 
 
 // endOf is where a cluster of the start region ends, -1 where that is not known.
 func (p *planner) endOf(c cluster) int64 {
-	if c.size != unknownSize {
-		return c.end()
-	}
 	for _, next := range p.start.clusters {
-		if next.offset > c.offset {
+		if next.offset > c.offset && (c.size == unknownSize || next.offset < c.end()) {
 			return next.offset
 		}
+	}
+	if c.size != unknownSize {
+		return c.end()
 	}
 	return -1
 }

@@ -110,6 +110,10 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 	}
 	switch e.id {
 	case idTimestamp:
+		if c.timed && c.size != unknownSize {
+			s.err = damaged("Segment/Cluster", e.offset, "a second Timestamp stands in it")
+			return true
+		}
 		if int64(len(b)) < e.size {
 			return false
 		}
@@ -195,42 +199,57 @@ func (m *media) stepSegment(s *stretch, e element, b []byte) bool {
 // maxDamage is how many damaged bytes are looked through for what follows them.
 const maxDamage = 4 << 20
 
-// skipDamage goes on behind damage, as players do: behind the Cluster that it is
-// in, whose length may still be right, or at the next Cluster that is recognised.
-// Clusters state their own time, so that what follows is not misplaced. It reports
-// false where it does not go on: then the walk has ended where no Cluster follows,
-// waits for more bytes, or stands at its error.
+// skipDamage goes on behind damage, as players do: at the next Cluster that is
+// recognised, or where none is within the Cluster that the damage is in, behind that
+// one, whose length may still be right. Bytes that are missing let the stated end lie
+// in what follows, and so may that of the last block. Clusters state their own time,
+// so that what follows is not misplaced. It reports false where it does not go on:
+// then the walk has ended where no Cluster follows, waits for more bytes, or stands
+// at its error.
 func (m *media) skipDamage(s *stretch, data []byte, base int64) bool {
 	if len(s.clusters) == 0 || !errors.Is(s.err, formats.ErrDamaged) {
 		return false // it may never have been the place of a Cluster
 	}
 	from := s.next
+	if n := len(s.blocks); n > s.clusters[len(s.clusters)-1].from {
+		from = max(base, s.blocks[n-1].offset+1)
+	}
 	c := s.current()
-	if c != nil && c.size != unknownSize {
-		s.leap(from, c.end())
-		return true
+	end := m.limit()
+	known := c != nil && c.size != unknownSize
+	if known {
+		end = min(end, c.end())
 	}
 	have := data[from-base:]
 	at := nextCluster(have, func(at int) bool {
 		c, err := m.clusterAt(have[at:], from+int64(at))
-		return err == nil && m.recognized(c, have[at:])
+		return err == nil && c.offset < end && m.recognized(c, have[at:])
 	})
 	switch {
 	case at >= 0:
-		s.leap(from, from+int64(at))
+		s.leap(from + int64(at))
 		return true
-	case from+int64(len(have)) < m.limit() && len(have) < maxDamage:
+	case from+int64(len(have)) < end && len(have) < maxDamage:
 		s.err = nil
+	case known:
+		s.leap(c.end())
+		return true
 	case c == nil: // trailing garbage
 		s.ended, s.err = true, nil
 	}
 	return false
 }
 
-// leap goes on behind a gap.
-func (s *stretch) leap(from, to int64) {
+// leap goes on behind a gap, which ends before blocks that seemed to reach further.
+func (s *stretch) leap(to int64) {
+	from, n := s.next, len(s.blocks)
+	for ; n > 0 && s.blocks[n-1].end > to; n-- {
+		from = s.blocks[n-1].offset
+	}
+	s.blocks = s.blocks[:n]
+	c := &s.clusters[len(s.clusters)-1]
+	c.to = n
 	s.gaps = append(s.gaps, gap{from, to, s.err})
-	s.leave()
 	s.next, s.err = to, nil
 }
 

@@ -175,3 +175,64 @@ func TestHole(t *testing.T) {
 		t.Errorf("pictures that stand still: warnings %v", plan.Warnings)
 	}
 }
+
+// TestMissingBytes: bytes that are missing within a Cluster of stated size, which then
+// ends amid the next, cost what is left of that Cluster and a frame or two of the next,
+// in whatever part of the clip and in whatever element they are missing.
+func TestMissingBytes(t *testing.T) {
+	for name, f := range map[string]film{
+		"cues":           {positions: true},
+		"no cues":        {index: "none"},
+		"groups":         {index: "none", groups: true, longSizes: true, crc: true},
+		"a large middle": {index: "none", bytes: 8000},
+		"a track less":   {index: "none"},
+	} {
+		f.seconds = 40
+		w := f.write()
+		sel := seconds(9.013, 29.5)
+		if name == "a track less" {
+			sel.Tracks = []string{"1"}
+		}
+		for _, n := range []int{4, 5, 8, 13, 14} { // clusters of 2 s: within the interval
+			for _, missing := range []int{30, 700, 40 * w.bytes} {
+				for _, i := range []int{3, w.gop - 1} { // a picture amid the Cluster, and its last
+					t.Run(fmt.Sprint(name, " ", n, " ", missing, " ", i), func(t *testing.T) {
+						damaged := w.pictures[n*w.gop+i]
+						at := bytes.Index(w.data, damaged.frame) + 20
+						if i == w.gop-1 {
+							missing = min(missing, w.bytes/2)
+						}
+						_, clip := mustOpen(t, slices.Concat(w.data[:at], w.data[at+missing:])).Clip(t, sel)
+						w.allBut(t, readBack(t, clip), 4*w.gop, 737, n*w.gop+i, (n+1)*w.gop)
+					})
+				}
+			}
+		}
+	}
+}
+
+// allBut checks that a clip has the pictures from one to another, each at its time, but
+// those between two others, and of the 50 that follow at most two.
+func (w *written) allBut(t *testing.T, got *back, from, to, gone, next int) {
+	t.Helper()
+	zero := w.pictures[from].at
+	seen := map[int]bool{}
+	for _, p := range got.pictures {
+		i := slices.IndexFunc(w.pictures, func(q shot) bool { return bytes.Equal(p.frame, q.frame) })
+		if i < 0 {
+			continue // it is damaged
+		}
+		if seen[i] = true; p.at != w.pictures[i].at-zero {
+			t.Errorf("the picture of %d ms is at %d", w.pictures[i].at-zero, p.at)
+		}
+	}
+	var missing []int
+	for i := from; i < to; i++ {
+		if !seen[i] && (i < gone || i >= next) {
+			missing = append(missing, i-next)
+		}
+	}
+	if n := len(missing); n > 2 || n > 0 && (missing[0] < 0 || missing[n-1] > 50) {
+		t.Errorf("pictures are missing, counted from the next Cluster: %v", missing)
+	}
+}

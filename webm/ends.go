@@ -28,6 +28,9 @@ func (p *planner) gather(ctx context.Context) error {
 		case p.m.next.Load() != second && max(p.from.at.offset, p.to.at.offset) >= p.m.next.Load():
 			p.cues = p.m.pointsOf(p.main.number)
 			continue // it lay in a second Segment, which showed now
+		case errors.Is(err, formats.ErrDamaged) && len(p.cues) > 0 && p.end != nil && p.end.stretch != nil && len(p.end.clusters) == 0:
+			p.warn("the index points to byte %d for %v s, where no Cluster is", p.end.from, nanos(p.m.ns(p.to.at.time)))
+			p.cues, p.searched = nil, true
 		case err != nil:
 			p.m.short.Store(p.m.short.Load() || errors.Is(err, formats.ErrDamaged))
 			return err

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/seek"
 )
@@ -108,6 +109,7 @@ type rewriting struct {
 
 	inside    bool  // a Cluster
 	lost      bool  // damage: the next Cluster is looked for
+	taken     int64 // where another ends that was found in a Cluster of stated size, 0: there is none
 	length    int64 // of the part, far away where it is not known
 	stray     bool  // a byte is left out that some header has to take up
 	end       int64
@@ -158,7 +160,7 @@ func (r *rewriting) wrong(problem string) error {
 }
 
 func (r *rewriting) enter(size int64) {
-	r.inside, r.timed, r.end = true, false, maxOffset
+	r.inside, r.timed, r.end, r.taken = true, false, maxOffset, 0
 	if size >= 0 {
 		r.end = r.pos + size
 	}
@@ -166,6 +168,9 @@ func (r *rewriting) enter(size int64) {
 
 // next handles one element.
 func (r *rewriting) next() error {
+	if r.inside && r.pos >= r.end {
+		r.inside, r.lost = false, false
+	}
 	if r.lost {
 		return r.skipDamage()
 	}
@@ -180,10 +185,14 @@ func (r *rewriting) next() error {
 	if perr != nil && err != nil && err != io.EOF {
 		return err
 	}
-	if r.inside && (r.pos >= r.end || perr == nil && isLevel1(e.id) && r.end == maxOffset) {
+	if r.inside && perr == nil && isLevel1(e.id) && r.end == maxOffset {
 		r.inside = false
 	}
 	switch {
+	case perr == nil && r.inside && r.taken > r.pos && inCluster(e.id) && e.end() > r.end && r.reopen(e):
+		return nil
+	case perr == nil && r.inside && r.taken > 0 && e.id == idCluster && r.pos+e.head <= r.end:
+		return r.takeIn(e)
 	case perr != nil || r.inside && (e.size == unknownSize || e.end() > min(r.end, r.length) || isLevel1(e.id)):
 		return r.damage()
 	case !r.inside:
@@ -191,6 +200,9 @@ func (r *rewriting) next() error {
 	}
 	switch e.id {
 	case idTimestamp:
+		if r.taken > 0 && e.size <= 8 {
+			return r.takenTime(e)
+		}
 		return r.clusterTime(e)
 	case idPosition, idPrevSize:
 		return r.void(e)
@@ -198,10 +210,14 @@ func (r *rewriting) next() error {
 		if e.size == 4 {
 			return r.void(e)
 		}
-	case idSimpleBlock:
+	case idSimpleBlock, idBlockGroup:
+		if r.swallows(e) {
+			return r.damage()
+		}
+		if e.id == idBlockGroup {
+			return r.group(e)
+		}
 		return r.block(e, e.head)
-	case idBlockGroup:
-		return r.group(e)
 	case idEncryptedBlock:
 		return encryptedBlock(-1)
 	}
@@ -217,14 +233,35 @@ func (r *rewriting) behind(e element) []byte {
 	return b[min(e.head, int64(len(b))):]
 }
 
-// damage goes on as the planner does where it sees damage: behind the Cluster
-// that it is in, or at the next one. What is left out becomes Void.
+// swallows reports whether a block of a Cluster of stated size holds the beginning
+// of the next Cluster, as where bytes of it are missing: nothing that is right
+// follows it then. Larger ones are not looked at.
+func (r *rewriting) swallows(e element) bool {
+	total := e.head + e.size
+	if r.end == maxOffset || total+clusterHead > rewriteBuffer {
+		return false
+	}
+	b, _ := r.in.Peek(int(total + clusterHead))
+	if int64(len(b)) <= total {
+		return false
+	}
+	next, err := r.parse(b[total:], e.end())
+	right := err == errShort || err == nil && inCluster(next.id) && next.id != idTimestamp
+	if e.end() == r.end {
+		right = err == errShort || err == nil && r.beside(nil, next) || beginsSegment(b[total:], 0)
+	}
+	if right {
+		return false
+	}
+	at := r.nextCluster(b[1:])
+	return at >= 0 && int64(at+1) < total
+}
+
+// damage goes on as the planner does where it sees damage: at the next Cluster, or
+// behind the one that it is in. What is left out becomes Void.
 func (r *rewriting) damage() error {
 	r.damaged(r.pos, damagedBytes)
-	if r.inside && r.end != maxOffset {
-		return r.blankOut(r.end - r.pos)
-	}
-	r.inside, r.lost = false, true
+	r.inside, r.lost = r.inside && r.end != maxOffset, true
 	return r.skipDamage()
 }
 
@@ -240,8 +277,14 @@ func (r *rewriting) skipDamage() error {
 	}
 	n := r.nextCluster(b)
 	switch {
-	case n == 0:
+	case n >= 0 && r.inside && !r.drops && r.pos+int64(n)+maxHeader > r.end: // its header does not fit in
+		n = len(b)
+	case n == 0 && r.inside && !r.drops:
 		r.lost = false
+		e, _ := r.parse(b, r.pos)
+		return r.takeIn(e)
+	case n == 0:
+		r.inside, r.lost = false, false
 		return r.next()
 	case n > 0:
 	case err == nil: // it may begin at the end
@@ -251,7 +294,60 @@ func (r *rewriting) skipDamage() error {
 	default:
 		n = len(b)
 	}
+	if r.inside {
+		n = int(min(int64(n), r.end-r.pos))
+	}
 	return r.blankOut(int64(n))
+}
+
+// takeIn makes what follows the header of a Cluster part of the one that it is in,
+// whose stated end lies behind: its blocks then count from that one's Timestamp.
+func (r *rewriting) takeIn(e element) error {
+	r.taken = e.end()
+	return r.void(element{size: e.head})
+}
+
+// takenTime notes the Timestamp of a Cluster that was taken in.
+func (r *rewriting) takenTime(e element) error {
+	b, err := r.in.Peek(int(e.head + e.size))
+	if err != nil {
+		return r.wrong("the part ends inside a Timestamp")
+	}
+	r.timestamp = ticksOf(b[e.head:])
+	return r.void(e)
+}
+
+// reopen ends a Cluster where it states that it ends, amid an element of one that was
+// taken in, and begins that one anew behind: both in place of the element. It
+// reports false where there is too little room.
+func (r *rewriting) reopen(e element) bool {
+	const width = 8 // of size and Timestamp
+	written := max(0, r.timestamp+r.Shift)
+	time := appendUintWidth(nil, idTimestamp, uint64(written), width)
+	head := appendID(nil, idCluster)
+	begin, end := r.end+int64(len(head))+width, int64(maxOffset)
+	if r.taken < maxOffset {
+		end = r.taken
+		head = appendSize(head, end-begin, width)
+	} else {
+		head = appendUnknownSize(head, width)
+	}
+	first := append(head, time...)
+	before, left := r.end-r.pos, e.end()-r.end-int64(len(first))
+	if before == 1 || left < 2 || e.end() > r.length || before > maxStep {
+		return false
+	}
+	if before > 0 {
+		void := voidHeader(before)
+		first = slices.Concat(void, make([]byte, before-int64(len(void))), first)
+	}
+	void := voidHeader(left)
+	r.damaged(r.pos, "the Cluster's stated end lies in this block of the next, it is left out")
+	r.discard(int64(len(first) + len(void)))
+	r.ready = append(first, void...)
+	r.pass, r.blank = left-int64(len(void)), true
+	r.written, r.end, r.taken = written, end, 0
+	return true
 }
 
 // finish ends the part.
@@ -292,13 +388,8 @@ func (r *rewriting) segmentChild(e element) error {
 		r.ready = appendUnknownSize(appendID(nil, idCluster), 8)
 		return nil
 	case e.id == idCluster:
-		err := r.clusterHead(e)
-		size := e.size
-		r.inside, r.timed, r.end = true, false, maxOffset
-		if size >= 0 {
-			r.end = e.end()
-		}
-		return err
+		r.inside, r.timed, r.end, r.taken = true, false, e.end(), 0
+		return r.clusterHead(e)
 	case e.size != unknownSize && isLevel1(e.id):
 		return r.void(e)
 	case !r.beside(r.behind(e), e) || e.end() > r.length: // parts end where elements do
@@ -310,10 +401,14 @@ func (r *rewriting) segmentChild(e element) error {
 // clusterHead passes a Cluster's header on, longer by a stray byte: its size, or
 // where that is as long as it can be, something in the Cluster.
 func (r *rewriting) clusterHead(e element) error {
+	head, n := appendID(nil, idCluster), int(e.head)-len(clusterID)
 	if !r.stray {
+		if r.end > r.length && e.size != unknownSize { // bytes of it are missing
+			r.end = max(r.length, e.body())
+			return r.keep(e.head, appendSize(head, r.end-e.body(), n))
+		}
 		return r.keep(e.head, nil)
 	}
-	head, n := appendID(nil, idCluster), int(e.head)-len(clusterID)
 	switch {
 	case n < maxSizeLength:
 		r.stray = false
@@ -333,8 +428,8 @@ func (r *rewriting) clusterHead(e element) error {
 	return nil
 }
 
-// taken is the byte that an element takes up which is written anew.
-func (r *rewriting) taken() (n int64) {
+// takeStray is the byte that an element takes up which is written anew.
+func (r *rewriting) takeStray() (n int64) {
 	if r.stray {
 		n, r.stray = 1, false
 	}
@@ -362,7 +457,7 @@ func (r *rewriting) void(e element) error {
 	if r.drops {
 		return r.skip(total)
 	}
-	more := r.taken()
+	more := r.takeStray()
 	first := voidHeader(total + more)
 	replaced := len(first) - int(more)
 	if b, _ := r.in.Peek(replaced); len(b) < replaced {
@@ -411,7 +506,7 @@ func (r *rewriting) clusterTime(e element) error {
 	r.discard(int64(len(b)))
 	width := e.size
 	if width < 8 {
-		width += r.taken()
+		width += r.takeStray()
 	}
 	if width < 8 { // what does not fit there its blocks move instead
 		r.written = min(r.written, 1<<(8*width)-1)
@@ -481,6 +576,9 @@ func (r *rewriting) block(e element, at int64) error {
 		return r.keep(e.head+e.size, nil)
 	}
 	b = append([]byte(nil), b...)
+	if r.taken > 0 && int64(rel)+move > 1<<15-1 {
+		return r.void(e)
+	}
 	if int64(rel)+move > 1<<15-1 && r.written < r.timestamp+r.Shift {
 		return r.wrong("a shifted Timestamp does not fit")
 	}
@@ -496,18 +594,25 @@ func (r *rewriting) group(e element) error {
 	if err != nil {
 		return r.wrong("the part ends inside a BlockGroup")
 	}
-	for at := e.head; at < e.head+e.size; {
+	block := int64(-1) // where the Block's own header is
+	for at := e.head; at < e.head+e.size && (block < 0 || at < int64(len(b))); {
 		if at >= int64(len(b)) {
 			return r.wrong("a BlockGroup has no Block in its first 64 KiB")
 		}
 		x, err := r.parse(b[at:], e.offset+at)
+		if err == errShort && block >= 0 && int64(len(b)) < e.head+e.size {
+			break
+		}
 		if err != nil || x.size == unknownSize || x.end() > e.end() {
 			return r.damage()
 		}
-		if x.id == idBlock {
-			return r.block(e, at+x.head)
+		if x.id == idBlock && block < 0 {
+			block = at + x.head
 		}
 		at += x.head + x.size
 	}
-	return r.damage()
+	if block < 0 {
+		return r.damage()
+	}
+	return r.block(e, block)
 }
