@@ -9,8 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -449,7 +449,7 @@ func TestReaderAsksForAllAtOnce(t *testing.T) {
 		}, 4},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		seektest.Counted(t, tt.name, func(t *testing.T) {
 			o := opener(1 << 40)
 			p := &plan{}
 			p.literal([]byte("header"))
@@ -458,7 +458,7 @@ func TestReaderAsksForAllAtOnce(t *testing.T) {
 			src := o["mem:a"]
 			src.Fault = fault
 			r := newReader(t, p, o, 4)
-			time.Sleep(5 * time.Millisecond)
+			synctest.Wait()
 			if n := len(src.Requests()); n != 0 {
 				t.Errorf("%d requests before the first Read", n)
 			}
@@ -466,7 +466,10 @@ func TestReaderAsksForAllAtOnce(t *testing.T) {
 			if _, err := io.ReadFull(r, head); err != nil || string(head) != "header" {
 				t.Fatalf("%q, %v", head, err)
 			}
-			waitFor(t, func() bool { return len(src.Requests()) == tt.want })
+			synctest.Wait()
+			if n := len(src.Requests()); n != tt.want {
+				t.Errorf("%d requests before the first answer, want %d", n, tt.want)
+			}
 			release()
 			if n, err := io.Copy(io.Discard, r); err != nil || n != r.Size()-6 {
 				t.Errorf("%d bytes, %v", n, err)
@@ -479,7 +482,9 @@ func TestReaderAsksForAllAtOnce(t *testing.T) {
 }
 
 // A Reader that is not read holds 1 MiB for each range, and no more.
-func TestReaderMemory(t *testing.T) {
+func TestReaderMemory(t *testing.T) { synctest.Test(t, testReaderMemory) }
+
+func testReaderMemory(t *testing.T) {
 	for _, rewrite := range []seek.Rewriter{nil, xor{1, 4 * kiB}} {
 		o := opener(1 << 40)
 		p := &plan{}
@@ -494,13 +499,7 @@ func TestReaderMemory(t *testing.T) {
 			if read += int64(n); err != nil {
 				t.Fatal(err)
 			}
-			var before int64 = -1
-			waitFor(t, func() bool { // until it stands still
-				now := src.Delivered()
-				time.Sleep(20 * time.Millisecond)
-				defer func() { before = now }()
-				return now == before
-			})
+			synctest.Wait()
 			for _, q := range src.Requests() {
 				if q.Offset > read && q.Delivered > budget.ReadAhead {
 					t.Errorf("%s, read at %d: holds %d bytes", q.Range, read, q.Delivered)
@@ -546,9 +545,6 @@ func TestReaderClose(t *testing.T) {
 	o := opener(1 << 40)
 	p := &plan{}
 	p.add(p.info(o, "mem:a"), 0, 100*miB)
-	src := o["mem:a"]
-	fault, _ := blocked(func(r seek.Request) bool { return true })
-	src.Fault = fault
 	uses := map[string]func(r *seek.Reader) error{
 		"Read":     func(r *seek.Reader) error { _, err := r.Read(make([]byte, 10)); return err },
 		"WriteTo":  func(r *seek.Reader) error { _, err := r.WriteTo(io.Discard); return err },
@@ -557,13 +553,18 @@ func TestReaderClose(t *testing.T) {
 		"Seek":     func(r *seek.Reader) error { _, err := r.Seek(5, io.SeekStart); return err },
 	}
 	for name, use := range uses {
-		t.Run(name, func(t *testing.T) {
+		seektest.Counted(t, name, func(t *testing.T) {
+			src := o["mem:a"]
 			src.Reset()
+			src.Fault, _ = blocked(func(r seek.Request) bool { return true })
 			r := seek.NewReader(context.Background(), p.parts, o, 4)
 			failed := make(chan error, 1)
 			if name != "Seek" {
 				go func() { failed <- use(r) }()
-				waitFor(t, func() bool { return len(src.Requests()) > 0 })
+				synctest.Wait()
+				if len(src.Requests()) == 0 {
+					t.Error("nothing is under way")
+				}
 			} else {
 				failed <- seek.ErrClosed
 			}
@@ -710,11 +711,14 @@ func TestReaderUnsized(t *testing.T) {
 	}
 }
 
-func TestReaderSeek(t *testing.T) {
+func TestReaderSeek(t *testing.T) { synctest.Test(t, testReaderSeek) }
+
+func testReaderSeek(t *testing.T) {
 	o := opener(1 << 40)
 	p := &plan{}
 	p.bytes(p.info(o, "mem:a"), 0, 4*miB)
 	src := o["mem:a"]
+	src.Latency = time.Millisecond
 	r := newReader(t, p, o, 4)
 	for _, bad := range []struct {
 		off    int64
@@ -750,7 +754,10 @@ func TestReaderSeek(t *testing.T) {
 	r.Seek(miB, io.SeekStart)
 	r.Seek(0, io.SeekStart)
 	r.Read(make([]byte, 1))
-	waitFor(t, func() bool { return len(src.Requests()) == 4 })
+	synctest.Wait()
+	if got := src.Ranges(); len(got) != 4 {
+		t.Errorf("from the beginning again: asks %v, want 4 ranges", got)
+	}
 }
 
 // ReadAt asks for the bytes it gives; of a rewritten part, for little more.
@@ -806,21 +813,16 @@ func TestReaderShortRewriter(t *testing.T) {
 // A Reader over a Window asks for nothing that the Window holds: head and tail,
 // then the rest, are two round trips and each byte once. What is held does not
 // wait for the second.
-func TestReaderOverWindow(t *testing.T) {
+func TestReaderOverWindow(t *testing.T) { synctest.Test(t, testReaderOverWindow) }
+
+func testReaderOverWindow(t *testing.T) {
 	const size = 10 * miB
 	var totals seek.Totals
 	src := pattern(size)
-	var started atomic.Int64
-	src.Observer = seek.Observers(&totals, seek.ObserverFunc(func(_ context.Context, e seek.Event) {
-		if e.Kind == seek.Started {
-			started.Add(1)
-		}
-	}))
-	gate, release := blocked(func(r seek.Request) bool { return r.Purpose == seek.Media })
-	src.Fault = func(ctx context.Context, n int, r seek.Request) seektest.Fault {
-		waitFor(t, func() bool { return started.Load() >= 2 }) // head and tail
-		return gate(ctx, n, r)
-	}
+	src.Observer = &totals
+	src.Latency = time.Millisecond
+	fault, release := blocked(func(r seek.Request) bool { return r.Purpose == seek.Media })
+	src.Fault = fault
 	w := newWindow(t, src, 0)
 	expect(t, w, []seek.Request{at(0, 64*kiB), last(64 * kiB)})
 	info := w.Info()
@@ -835,7 +837,7 @@ func TestReaderOverWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	totals.FirstMediaByte()
-	waitFor(t, func() bool { return started.Load() == 6 })
+	synctest.Wait()
 	release()
 	rest, err := io.ReadAll(r)
 	if err != nil || !bytes.Equal(rest, p.want[7:]) {

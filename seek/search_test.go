@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediafrag/mediafrag/internal/budget"
@@ -142,7 +143,9 @@ func TestHoleBeforeAKnownMark(t *testing.T) {
 }
 
 // The searches for the two ends of an interval share what they read.
-func TestFindsShare(t *testing.T) {
+func TestFindsShare(t *testing.T) { synctest.Test(t, testFindsShare) }
+
+func testFindsShare(t *testing.T) {
 	s := music(2)
 	rng := seeded(5)
 	var one, two int64
@@ -153,10 +156,13 @@ func TestFindsShare(t *testing.T) {
 		one += alone.Stats().Bytes
 		alone.Window.Close()
 
-		both := s.open(t, s.source())
+		src := s.source()
+		src.Latency = 2 * time.Millisecond
+		both := s.open(t, src)
 		var wg sync.WaitGroup
 		for _, tick := range []int64{a, a + 10*second} {
 			wg.Go(func() { checkFind(t, s, both, 0, tick) })
+			time.Sleep(src.Latency / 2) // the second begins while the first is under way
 		}
 		wg.Wait()
 		two += both.Stats().Bytes
@@ -169,7 +175,9 @@ func TestFindsShare(t *testing.T) {
 }
 
 // A Find that is cancelled returns, and others go on with what it asked for.
-func TestCancelledFind(t *testing.T) {
+func TestCancelledFind(t *testing.T) { synctest.Test(t, testCancelledFind) }
+
+func testCancelledFind(t *testing.T) {
 	s := steady(1)
 	src := s.source()
 	stall := make(chan struct{})
@@ -191,9 +199,7 @@ func TestCancelledFind(t *testing.T) {
 	<-asked
 	var wg sync.WaitGroup
 	wg.Go(func() { checkFind(t, s, search, 0, 1_800_500) })
-	for search.Stats().Rounds < 2 { // until the second waits for the first's probe
-		time.Sleep(time.Millisecond)
-	}
+	synctest.Wait() // the second waits for the first's probe
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,18 +53,6 @@ func expect(t *testing.T, w *seek.Window, requests []seek.Request, want ...seek.
 			t.Errorf("%s: wrong bytes (%d, want %d)", requests[i].Range, len(got[i]), r.Length)
 		}
 	}
-}
-
-// waitFor waits until a condition holds.
-func waitFor(t *testing.T, is func() bool) {
-	t.Helper()
-	for range 5000 {
-		if is() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal("waited for 5 s in vain")
 }
 
 func rng(off, n int64) seek.Range { return seek.Range{Offset: off, Length: n} }
@@ -185,7 +174,9 @@ func TestWindowAsksAtOnce(t *testing.T) {
 }
 
 // Thousands of far ranges are not thousands of requests at a time.
-func TestWindowBoundsRequestsAtATime(t *testing.T) {
+func TestWindowBoundsRequestsAtATime(t *testing.T) { synctest.Test(t, testWindowBoundsRequestsAtATime) }
+
+func testWindowBoundsRequestsAtATime(t *testing.T) {
 	src := pattern(1 << 30)
 	src.Latency = time.Millisecond
 	w := newWindow(t, src, 0)
@@ -218,6 +209,10 @@ func blocked(hold func(r seek.Request) bool) (fault func(context.Context, int, s
 }
 
 func TestWindowHeadDoesNotWaitForTail(t *testing.T) {
+	synctest.Test(t, testWindowHeadDoesNotWaitForTail)
+}
+
+func testWindowHeadDoesNotWaitForTail(t *testing.T) {
 	for _, size := range []int64{5000, 10 * miB} {
 		src := pattern(size)
 		fault, release := blocked(func(r seek.Request) bool { return r.Offset < 0 })
@@ -228,7 +223,7 @@ func TestWindowHeadDoesNotWaitForTail(t *testing.T) {
 		expect(t, w, []seek.Request{at(0, 64*kiB)}, rng(0, n)) // would hang
 		release()
 		expect(t, w, []seek.Request{last(100)}, rng(size-100, 100))
-		waitFor(t, func() bool { return len(src.Requests()) >= 2 })
+		synctest.Wait()
 		if got := src.Ranges(); len(got) != 2 {
 			t.Errorf("size %d: asked %v", size, got)
 		}
@@ -236,7 +231,9 @@ func TestWindowHeadDoesNotWaitForTail(t *testing.T) {
 }
 
 // A range into a tail that is on its way waits for it rather than ask again.
-func TestWindowJoinsWhatIsOnItsWay(t *testing.T) {
+func TestWindowJoinsWhatIsOnItsWay(t *testing.T) { synctest.Test(t, testWindowJoinsWhatIsOnItsWay) }
+
+func testWindowJoinsWhatIsOnItsWay(t *testing.T) {
 	src := pattern(100 * kiB)
 	fault, release := blocked(func(r seek.Request) bool { return r.Offset != 0 })
 	src.Fault = fault
@@ -248,6 +245,7 @@ func TestWindowJoinsWhatIsOnItsWay(t *testing.T) {
 		defer close(done)
 		expect(t, w, []seek.Request{at(0, 100*kiB), at(90*kiB, 10)}, rng(0, 100*kiB), rng(90*kiB, 10))
 	}()
+	synctest.Wait()
 	release()
 	<-done
 	if diff := cmp.Diff([]string{"0-65535", "-65536"}, src.Ranges(), cmp.Transformer("sort", func(s []string) []string { return slices.Sorted(slices.Values(s)) })); diff != "" {
@@ -256,6 +254,10 @@ func TestWindowJoinsWhatIsOnItsWay(t *testing.T) {
 }
 
 func TestWindowFetchSurvivesItsFirstCaller(t *testing.T) {
+	synctest.Test(t, testWindowFetchSurvivesItsFirstCaller)
+}
+
+func testWindowFetchSurvivesItsFirstCaller(t *testing.T) {
 	src := pattern(miB)
 	fault, release := blocked(func(seek.Request) bool { return true })
 	src.Fault = fault
@@ -266,12 +268,13 @@ func TestWindowFetchSurvivesItsFirstCaller(t *testing.T) {
 		_, err := w.Read(ctx, at(0, 1000))
 		first <- err
 	}()
-	waitFor(t, func() bool { return len(src.Requests()) > 0 })
+	synctest.Wait()
 	second := make(chan struct{})
 	go func() {
 		defer close(second)
 		expect(t, w, []seek.Request{at(10, 100)}, rng(10, 100))
 	}()
+	synctest.Wait()
 	gone := errors.New("gone")
 	cancel(gone)
 	if err := <-first; err != gone {
@@ -439,7 +442,9 @@ func TestWindowLimit(t *testing.T) {
 }
 
 // What a call has found held stays with it, though the window drops it.
-func TestWindowCallKeepsWhatWasHeld(t *testing.T) {
+func TestWindowCallKeepsWhatWasHeld(t *testing.T) { synctest.Test(t, testWindowCallKeepsWhatWasHeld) }
+
+func testWindowCallKeepsWhatWasHeld(t *testing.T) {
 	src := pattern(100 * miB)
 	w := newWindow(t, src, 100*kiB)
 	expect(t, w, []seek.Request{at(0, 45*kiB)}, rng(0, 45*kiB))
@@ -450,7 +455,7 @@ func TestWindowCallKeepsWhatWasHeld(t *testing.T) {
 		defer close(done)
 		expect(t, w, []seek.Request{at(0, 90*kiB)}, rng(0, 90*kiB))
 	}()
-	waitFor(t, func() bool { return len(src.Requests()) == 2 })
+	synctest.Wait()
 	for i := range int64(3) {
 		expect(t, w, []seek.Request{at((1+i)*miB, 45*kiB)}, rng((1+i)*miB, 45*kiB))
 	}
@@ -504,7 +509,9 @@ func TestWindowGrowing(t *testing.T) {
 	}
 }
 
-func TestWindowClose(t *testing.T) {
+func TestWindowClose(t *testing.T) { synctest.Test(t, testWindowClose) }
+
+func testWindowClose(t *testing.T) {
 	src := pattern(miB)
 	src.Fault = func(ctx context.Context, _ int, _ seek.Request) seektest.Fault {
 		<-ctx.Done()
@@ -517,7 +524,7 @@ func TestWindowClose(t *testing.T) {
 		_, err := w.Read(context.Background(), at(0, 100))
 		failed <- err
 	}()
-	waitFor(t, func() bool { return len(src.Requests()) > 0 })
+	synctest.Wait()
 	w.Close()
 	if got := src.Unfinished(); got != 0 {
 		t.Errorf("%d requests under way after Close", got)
@@ -699,7 +706,9 @@ func BenchmarkWindowReadFetch(b *testing.B) {
 
 // What is to come in one round trip does not wait for slots: no range is answered
 // before all are asked for.
-func TestWindowReadsAtOnce(t *testing.T) {
+func TestWindowReadsAtOnce(t *testing.T) { synctest.Test(t, testWindowReadsAtOnce) }
+
+func testWindowReadsAtOnce(t *testing.T) {
 	const n = 64
 	src := pattern(1 << 30)
 	all := make(chan struct{})
