@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/internal/faultserver"
@@ -15,6 +14,7 @@ import (
 
 // Over HTTP/2 all goes over one connection, also through faults.
 func TestHTTP2(t *testing.T) {
+	t.Parallel() // it waits
 	content := medium(300_000)
 	server := faultserver.Start(t, faultserver.Config{TLS: true, Files: map[string]faultserver.File{"/m.fake": tagged(content, "1")}})
 	server.Fault(func(n int, r *http.Request) faultserver.Fault {
@@ -37,7 +37,7 @@ func TestHTTP2(t *testing.T) {
 		defer mu.Unlock()
 		trips += e.NewTrips
 	})
-	c := hurried(t, &client.Client{HTTP: server.Client(t), IdleTimeout: 200 * time.Millisecond, Observer: observer})
+	c := hurried(t, &client.Client{HTTP: server.Client(t), IdleTimeout: stalled, Observer: observer})
 	clip, err := c.Clip(context.Background(), server.URL+"/m.fake#t=60,250")
 	check(t, err)
 	defer clip.Close()

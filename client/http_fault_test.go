@@ -264,11 +264,13 @@ func TestRetries(t *testing.T) {
 
 // A server that never answers is given up after the idle timeout, each time.
 func TestNoAnswerInTime(t *testing.T) {
+	t.Parallel() // it waits
 	content := medium(5000)
 	server := serve(t, tagged(content, "1"))
 	server.Fault(once(0, faultserver.Fault{Silent: true}))
-	c := hurried(t, &client.Client{IdleTimeout: 50 * time.Millisecond})
+	c := hurried(t, &client.Client{IdleTimeout: stalled})
 	wantBytes(t, sourceOf(t, c, server.URL+"/m.fake"), span(0, 10), content[:10])
+	c = hurried(t, &client.Client{IdleTimeout: 50 * time.Millisecond}) // there is nothing to be late
 	server.Fault(always(faultserver.Fault{Silent: true}))
 	err := wantError(t, sourceOf(t, c, server.URL+"/m.fake"), span(0, 10), seek.ErrUnavailable, nil)
 	if !strings.Contains(err.Error(), "idle timeout") {

@@ -116,10 +116,11 @@ func TestProgressIsBounded(t *testing.T) {
 
 // A body that stalls is cut after the idle timeout and goes on elsewhere.
 func TestStall(t *testing.T) {
+	t.Parallel() // it waits
 	content := medium(400_000)
 	server := serve(t, tagged(content, "1"))
 	server.Fault(once(0, faultserver.Fault{Stall: true, After: 100_000}))
-	c := hurried(t, &client.Client{IdleTimeout: 400 * time.Millisecond})
+	c := hurried(t, &client.Client{IdleTimeout: stalled})
 	wantBytes(t, sourceOf(t, c, server.URL+"/m.fake"), span(0, 300_000), content[:300_000])
 	wantRequests(t, server, "bytes=0-299999", "bytes=100000-299999")
 }
@@ -127,16 +128,16 @@ func TestStall(t *testing.T) {
 // A reader that pauses for longer than the idle timeout does not stall: the
 // body goes on where it was, without another request.
 func TestPausedReader(t *testing.T) {
-	const idle = 400 * time.Millisecond // more than a busy machine holds the test up
-	content := medium(8 << 20)          // more than the sockets between hold
+	t.Parallel()               // it waits
+	content := medium(8 << 20) // more than the sockets between hold
 	server := serve(t, tagged(content, "1"))
 	passed := make(chan struct{})
 	pass := sync.OnceFunc(func() { close(passed) })
 	server.Fault(func(int, *http.Request) faultserver.Fault {
-		time.AfterFunc(2*idle, pass)
+		time.AfterFunc(stalled*3/2, pass)
 		return faultserver.Fault{}
 	})
-	c := hurried(t, &client.Client{IdleTimeout: idle})
+	c := hurried(t, &client.Client{IdleTimeout: stalled})
 	body, err := sourceOf(t, c, server.URL+"/m.fake").Open(context.Background(), span(0, 8<<20))
 	if err != nil {
 		t.Fatal(err)
@@ -160,6 +161,7 @@ func TestPausedReader(t *testing.T) {
 
 // Whole clips come through any one fault of any of their requests.
 func TestClipThroughFaults(t *testing.T) {
+	t.Parallel()
 	content := medium(300_000)
 	want := string(content[60_004:250_004])
 	for name, f := range map[string]faultserver.Fault{
@@ -175,9 +177,10 @@ func TestClipThroughFaults(t *testing.T) {
 	} {
 		for n := range 3 {
 			t.Run(fmt.Sprintf("%s of request %d", name, n), func(t *testing.T) {
+				t.Parallel() // some wait
 				server := serve(t, tagged(content, "1"))
 				server.Fault(once(n, f))
-				c := hurried(t, &client.Client{IdleTimeout: 100 * time.Millisecond})
+				c := hurried(t, &client.Client{IdleTimeout: stalled})
 				clip, err := c.Clip(context.Background(), server.URL+"/m.fake#t=60,250")
 				if err != nil {
 					t.Fatal(err)

@@ -49,6 +49,10 @@ func serve(t *testing.T, f faultserver.File) *faultserver.Server {
 	return faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{"/m.fake": f}})
 }
 
+// stalled is an idle timeout that nothing but a stall reaches: a busy machine does
+// not hold up a test for as long.
+const stalled = 2 * time.Second
+
 // hurried makes a Client ready for a test: no waiting, connections closed at
 // its end.
 func hurried(t *testing.T, c *client.Client) *client.Client {

@@ -36,13 +36,17 @@ func largeMoov(name string) []byte {
 // The rest of a moov of some megabytes comes by two requests at once, over the
 // connections that head and tail have warmed.
 func TestLargeMoovOverTwoConnections(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"movie.mp4", "faststart.mp4"} {
-		t.Run(name, func(t *testing.T) { testLargeMoov(t, largeMoov(name)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits
+			testLargeMoov(t, largeMoov(name))
+		})
 	}
 }
 
 func testLargeMoov(t *testing.T, data []byte) {
-	server := faultserver.Start(t, faultserver.Config{RTT: 50 * time.Millisecond, Files: map[string]faultserver.File{"/m.mp4": {Content: data, ETag: `"1"`}}})
+	server := faultserver.Start(t, faultserver.Config{RTT: 200 * time.Millisecond, Files: map[string]faultserver.File{"/m.mp4": {Content: data, ETag: `"1"`}}})
 	c := &client.Client{}
 	t.Cleanup(c.CloseIdleConnections)
 	r, err := c.Open(context.Background(), server.URL+"/m.mp4")

@@ -19,7 +19,7 @@ import (
 
 // rtt is how far away the server is: far enough for requests that are sent at
 // the same time to be seen to be, on a busy machine, too.
-const rtt = 50 * time.Millisecond
+const rtt = 250 * time.Millisecond
 
 // example runs an example against the samples and returns what it printed.
 func example(t *testing.T, name, path string, args ...string) string {

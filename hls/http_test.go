@@ -26,6 +26,10 @@ import (
 	"github.com/mediafrag/mediafrag/seek"
 )
 
+// distance is how far away servers are: far enough for requests that are sent at
+// the same time to be seen to be, on a busy machine, too.
+const distance = 100 * time.Millisecond
+
 // TestOverHTTP counts at the server what clips cost: levels of playlists and one
 // more round trip until the first media byte, each file once, and no file that
 // the interval does not need.
@@ -48,7 +52,7 @@ func TestOverHTTP(t *testing.T) {
 			"init0.mp4 init2.mp4 master.m3u8 media0.m3u8 media2.m3u8 v0_002.m4s v0_003.m4s v0_004.m4s v0_005.m4s v2_002.m4s v2_003.m4s v2_004.m4s v2_005.m4s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server := faultserver.Start(t, faultserver.Config{Dir: test.dir, RTT: 20 * time.Millisecond})
+			server := faultserver.Start(t, faultserver.Config{Dir: test.dir, RTT: distance})
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			totals := &seek.Totals{}
 			c := &client.Client{Observer: totals}
@@ -125,7 +129,7 @@ func TestTracksAtOnce(t *testing.T) {
 // TestHeldFirst: the first media byte of ranges that lie behind one another, and
 // come as one stretch, waits for nothing but the first of them.
 func TestHeldFirst(t *testing.T) {
-	server := faultserver.Start(t, faultserver.Config{Dir: hls.RangePresentation(t), RTT: 20 * time.Millisecond})
+	server := faultserver.Start(t, faultserver.Config{Dir: hls.RangePresentation(t), RTT: distance})
 	totals := &seek.Totals{}
 	c := &client.Client{Observer: totals}
 	defer c.CloseIdleConnections()

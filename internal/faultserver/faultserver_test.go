@@ -141,9 +141,12 @@ func TestFaults(t *testing.T) {
 func TestStalls(t *testing.T) {
 	s := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{"/f": file}})
 	c := s.Client(t)
-	c.Timeout = 50 * time.Millisecond
 	for _, f := range []faultserver.Fault{{Silent: true}, {Stall: true, After: 4}} {
 		s.Fault(func(int, *http.Request) faultserver.Fault { return f })
+		c.Timeout = 2 * time.Second // what comes at all is there by then
+		if f.Silent {
+			c.Timeout = 50 * time.Millisecond
+		}
 		if _, body, err := get(t, c, s.URL+"/f"); err == nil || f.Stall && body != "0123" {
 			t.Errorf("%+v: %q, %v", f, body, err)
 		}
@@ -165,7 +168,7 @@ func TestStalls(t *testing.T) {
 
 // The chain of requests is counted as they arrive: parallel ones count once.
 func TestCounts(t *testing.T) {
-	s := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{"/f": file}, RTT: 20 * time.Millisecond, Bandwidth: 10_000})
+	s := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{"/f": file}, RTT: 100 * time.Millisecond, Bandwidth: 10_000})
 	c := s.Client(t)
 	began := time.Now()
 	for range 2 {
@@ -188,8 +191,8 @@ func TestCounts(t *testing.T) {
 	if got := s.Stats(); got.Requests != 4 || got.RoundTrips != 2 || got.Connections != 2 || got.Bytes != 20 {
 		t.Errorf("%+v", got)
 	}
-	if d := time.Since(began); d < 60*time.Millisecond {
-		t.Errorf("took %v: three times 20 ms must have passed", d)
+	if d := time.Since(began); d < 300*time.Millisecond {
+		t.Errorf("took %v: three times 100 ms must have passed", d)
 	}
 	for _, r := range s.Log() {
 		if r.Method != "GET" || r.Path != "/f" || r.Query != "q" || r.Header.Get("Range") != "bytes=0-4" || r.Status != 206 || r.Bytes != 5 || r.Connection < 1 {
