@@ -35,6 +35,9 @@ type cut struct {
 	clocks map[int64]time.Duration
 	// keeps says that what was read may not be had again.
 	keeps bool
+	// given is the first segment behind those that were given out before the plan
+	// is made; 0: nothing was.
+	given int
 
 	mu     sync.Mutex
 	pieces map[int]*piece
@@ -346,6 +349,9 @@ func (c *cut) lookAt(ctx context.Context, i int) error {
 	p, err := c.read(ctx, i)
 	if err != nil {
 		return err
+	}
+	if c.keeps {
+		return nil
 	}
 	if !mpegts.Is(p.data) {
 		c.mu.Lock()

@@ -72,6 +72,49 @@ func apartPresentation(t testing.TB) string {
 	})
 }
 
+// advertisedPresentation is the base with an advertisement in it: its segments 4 and 5
+// are that, those behind are the base's from 4 on.
+func advertisedPresentation(t testing.TB) string {
+	return made(t, "advertised", func(dir string) {
+		main, ad := fmp4Presentation(t), advert(t)
+		files := map[string][]byte{"init.mp4": readFile(t, main, "init.mp4"), "ad.mp4": readFile(t, ad, "init.mp4"), "small.mp4": readFile(t, smallPresentation(t), "init.mp4")}
+		for i := range 10 {
+			from, n := main, i
+			switch {
+			case i >= 6:
+				n -= 2
+			case i >= 4:
+				from, n = ad, i-4
+			}
+			files[fmt.Sprintf("s%03d.m4s", i)] = readFile(t, from, fmt.Sprintf("s%03d.m4s", n))
+		}
+		for name, b := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// Part is a stretch of an original, in seconds: From in that, A and B in a clip.
+type Part struct {
+	Path       string
+	From, A, B float64
+}
+
+// CheckParts compares a clip with the stretches of originals that it is made of.
+func CheckParts(t *testing.T, path string, parts []Part) {
+	var all []part
+	for _, x := range parts {
+		all = append(all, part{x.Path, x.From, x.A, x.B})
+	}
+	checkParts(t, path, all)
+}
+
+// Whole is the base in fragmented MP4 as one file, Advert that of an advertisement.
+func Whole(t testing.TB) string  { return wholeOf(t, fmp4Presentation(t), "0") }
+func Advert(t testing.TB) string { return joined(t, advert(t), "init.mp4", "s000.m4s", "s001.m4s") }
+
 // SetClock has a medium go by a clock, as if it had been opened now.
 func (m *Medium) SetClock(c *TestClock) { m.clock, m.opened = c, c.Now() }
 
@@ -89,7 +132,9 @@ var (
 	FragmentedFile        = fragmentedFile
 	EncryptedMP4          = encryptedMP4
 	ApartPresentation     = apartPresentation
-	CheckPictures         = checkPictures
-	Write                 = write
-	BetweenTimes          = between
+
+	AdvertisedPresentation = advertisedPresentation
+	CheckPictures          = checkPictures
+	Write                  = write
+	BetweenTimes           = between
 )

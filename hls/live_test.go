@@ -36,8 +36,11 @@ type liveOrigin struct {
 	late           map[int]time.Duration // by how much a segment comes after its line
 	gone           map[int]bool          // segments that never come
 	down           map[string]time.Duration
-	delta          bool // playlists leave out what is known
-	apart          bool // pictures are at /v/, sound at /a/
+	delta          bool   // playlists leave out what is known
+	apart          bool   // pictures are at /v/, sound at /a/
+	advert         [2]int // segments from the first to before the second have a clock of their own
+	adInit         string // and this initialization
+	uncounted      bool   // discontinuities that have left are not counted
 
 	mu    sync.Mutex
 	asked map[string]int
@@ -104,13 +107,34 @@ func (o *liveOrigin) playlist(published int) string {
 		fmt.Fprintf(&b, "#EXT-X-SKIP:SKIPPED-SEGMENTS=%d\n", published-first-2)
 		first = published - 2
 	}
-	if o.init != "" {
-		fmt.Fprintf(&b, "#EXT-X-MAP:URI=\"%s\"\n", o.init)
+	init, left := o.init, 0
+	for _, at := range o.advert {
+		if at > 0 && at < first && !o.uncounted {
+			left++
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", left)
+	}
+	if o.advert[0] < first && first < o.advert[1] {
+		init = o.adInit
+	}
+	if init != "" {
+		fmt.Fprintf(&b, "#EXT-X-MAP:URI=\"%s\"\n", init)
 	}
 	if o.key != "" {
 		fmt.Fprintf(&b, "#EXT-X-KEY:METHOD=AES-128,URI=\"%s\"\n", o.key)
 	}
 	for i := first; i < published; i++ {
+		if i > 0 && o.advert[1] > 0 && (i == o.advert[0] || i == o.advert[1]) {
+			b.WriteString("#EXT-X-DISCONTINUITY\n")
+			if init = o.init; i == o.advert[0] {
+				init = o.adInit
+			}
+			if init != "" {
+				fmt.Fprintf(&b, "#EXT-X-MAP:URI=\"%s\"\n", init)
+			}
+		}
 		fmt.Fprintf(&b, "#EXTINF:%d,\ns%03d%s\n", segmentSeconds, i, o.ext)
 	}
 	if published == 10 {
@@ -350,6 +374,53 @@ func TestLiveMP4(t *testing.T) {
 		l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3, early: 2})
 		if _, err := l.read(t, 2, 33.1); !errors.Is(err, hls.ErrExpired) {
 			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
+		}
+	})
+}
+
+// TestLiveJoints follows fragmented MP4 of which the clock begins anew: in a window
+// that is shorter than what is behind that, and by a server that does not count
+// discontinuities which have left it. What one file cannot hold is an error as soon as
+// it comes.
+func TestLiveJoints(t *testing.T) {
+	dir := hls.AdvertisedPresentation(t)
+	main, ad := hls.Whole(t), hls.Advert(t)
+	for _, test := range []struct {
+		name   string
+		origin *liveOrigin
+		a, b   float64
+		parts  []hls.Part
+	}{
+		{"midway", &liveOrigin{window: 3, adInit: "ad.mp4", advert: [2]int{4, 6}}, 2.3, 37.1, []hls.Part{{main, 2.3, 0, 13.7}, {ad, 0, 13.7, 21.7}, {main, 16, 21.7, 34.8}}},
+		{"not counted", &liveOrigin{window: 3, adInit: "ad.mp4", advert: [2]int{4, 6}, uncounted: true}, 2.3, 37.1, []hls.Part{{main, 2.3, 0, 13.7}, {ad, 0, 13.7, 21.7}, {main, 16, 21.7, 34.8}}},
+		{"all is held by the playlist", &liveOrigin{adInit: "ad.mp4", advert: [2]int{4, 6}}, 2.3, 30, []hls.Part{{main, 2.3, 0, 13.7}, {ad, 0, 13.7, 21.7}, {main, 16, 21.7, 27.7}}},
+		{"at the second segment", &liveOrigin{window: 3, adInit: "ad.mp4", advert: [2]int{4, 6}}, 13.5, 37.1, []hls.Part{{main, 13.5, 0, 2.5}, {ad, 0, 2.5, 10.5}, {main, 16, 10.5, 23.6}}},
+		{"at the last", &liveOrigin{window: 3, adInit: "ad.mp4", advert: [2]int{4, 6}}, 2.3, 18, []hls.Part{{main, 2.3, 0, 13.7}, {ad, 0, 13.7, 15.7}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.origin.dir, test.origin.init, test.origin.ext = dir, "init.mp4", ".m4s"
+			l := openLive(t, "/one/live.m3u8", test.origin)
+			l.resource.Media.(*hls.Medium).SetHeld(200_000) // no more than a segment: what has left does not come back
+			data, err := l.read(t, test.a, test.b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hls.CheckParts(t, hls.Write(t, "clip.mp4", data), test.parts)
+			for path, n := range l.asked {
+				if strings.HasSuffix(path, ".m4s") && n > 1 {
+					t.Errorf("%s was asked for %d times", path, n)
+				}
+			}
+		})
+	}
+	t.Run("coded otherwise", func(t *testing.T) {
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: dir, init: "init.mp4", ext: ".m4s", window: 3, adInit: "small.mp4", advert: [2]int{4, 6}})
+		data, err := l.read(t, 2.3, 37.1)
+		if !errors.Is(err, formats.ErrUnsupported) || !strings.Contains(err.Error(), "at 16 s") || !strings.Contains(err.Error(), "FOLDER/") {
+			t.Errorf("the error is %v", err)
+		}
+		if age := l.age(); len(data) == 0 || age > 28*time.Second {
+			t.Errorf("it came after %v, behind %d bytes", age, len(data))
 		}
 	})
 }

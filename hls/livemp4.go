@@ -3,7 +3,6 @@ package hls
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,18 +14,20 @@ import (
 
 // liveMP4 is a clip of fragmented MP4 whose end is yet to come. Its header and the
 // fragments of the first segments come first, then whole segments as they appear,
-// and when the end has been published what the plan of all has beside those.
+// and when the end has been published what the plan of all has beside those. From
+// the last segment before a discontinuity on nothing is given out until then: how
+// what follows is joined on depends on both sides.
 type liveMP4 struct {
 	streams []*followed
-	last    uint32          // number of the last fragment that was given out
-	given   map[extent]bool // segments that were given out whole
-	begun   bool
+	last    uint32 // number of the last fragment that was given out
+	begun   bool   // something was given out
+	joint   bool   // a discontinuity has come
+	held    int64  // bytes of segments that are held since
 }
 
 // followed is one of its streams.
 type followed struct {
-	*cut              // of all segments that were seen
-	next   int        // the segment to give out
+	*cut              // of all segments that were seen; its given is the segment to give out
 	rebase mp4.Rebase // what becomes of its segments
 }
 
@@ -38,7 +39,7 @@ func (f *follower) joined(ctx context.Context, s formats.Selection, streams []*s
 		if published {
 			return true, f.plan(ctx)
 		}
-		f.fragments = &liveMP4{given: map[extent]bool{}}
+		f.fragments = &liveMP4{}
 		for _, x := range streams {
 			list := *f.m.streamList(x)
 			own := *list.media
@@ -55,15 +56,17 @@ func (f *follower) joined(ctx context.Context, s formats.Selection, streams []*s
 			return true, err
 		}
 	}
-	if !l.begun {
+	if !l.begun && !l.joint {
 		if published {
 			return true, f.plan(ctx)
 		}
 		if !l.canBegin(s) {
 			return false, nil
 		}
-		if more, err := f.beginMP4(ctx, l, s); err != nil || !more {
-			return true, err
+		if !l.joint {
+			if more, err := f.beginMP4(ctx, l, s); err != nil || !more {
+				return true, err
+			}
 		}
 	}
 	if more, err := f.passOn(ctx, l, s); err != nil || !more {
@@ -133,11 +136,13 @@ func (x *followed) passable(i int, s formats.Selection) bool {
 }
 
 // canBegin reports whether the clip can begin: there is an end that it can state, and
-// of each stream its first segment and one that is passed on, by one clock.
+// of each stream its first segment and one that is passed on. Where these have
+// different clocks, that is the joint.
 func (l *liveMP4) canBegin(s formats.Selection) bool {
 	if s.Interval.Open || s.Form == formats.Verbatim || s.Layout == mp4.Progressive {
 		return false
 	}
+	joint := false
 	for _, x := range l.streams {
 		first, end := segments.Overlap(len(x.list.segments), x.list.bounds, s.Interval)
 		if first == end || s.Interval.Start.Less(segments.Time(x.list.segments[0].start)) {
@@ -149,12 +154,12 @@ func (l *liveMP4) canBegin(s formats.Selection) bool {
 		if init := x.list.segments[x.first].init; init == nil || init.uri == "" {
 			return false
 		}
-		for i := x.first; i <= x.last; i++ {
-			if x.changes(i) || !x.wanted(i) {
-				return false
-			}
+		if !x.wanted(x.first) || !x.wanted(x.first+1) {
+			return false
 		}
+		joint = joint || x.changes(x.first+1)
 	}
+	l.joint = joint
 	return true
 }
 
@@ -165,28 +170,36 @@ func (x *followed) changes(i int) bool {
 	return a.discontinuity != b.discontinuity || !b.init.same(a.init)
 }
 
-// goesOn fails where a segment has another clock than the first, or another
-// initialization: by its bytes, for it may come from another host.
-func (x *followed) goesOn(ctx context.Context, i int) error {
+// goesOn reports whether a segment has the clock and the initialization of the first:
+// by the bytes of this, for it may come from another host. It fails where one file
+// cannot hold what both initializations describe.
+func (x *followed) goesOn(ctx context.Context, i int) (bool, error) {
 	if !x.changes(i) {
-		return nil
+		return true, nil
 	}
 	first, s := &x.list.segments[x.first], &x.list.segments[i]
-	if s.init != nil && s.discontinuity == first.discontinuity {
-		a, err := x.readInit(ctx, first.init)
-		if err != nil {
-			return err
-		}
-		b, err := x.readInit(ctx, s.init)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(a.data, b.data) {
-			s.init = first.init
-			return nil
-		}
+	if s.init == nil || s.init.uri == "" {
+		return false, x.noInit()
 	}
-	return unsupported("EXT-X-DISCONTINUITY", fmt.Sprintf("the clock or the initialization of a live stream changes at %s s", segments.Time(s.start)), asFolder)
+	a, err := x.readInit(ctx, first.init)
+	if err != nil {
+		return false, err
+	}
+	b, err := x.readInit(ctx, s.init)
+	if err != nil {
+		return false, err
+	}
+	if !bytes.Equal(a.data, b.data) {
+		r, err := mp4.OpenRendition(a.data, []mp4.Segment{{Init: b.data}}, formats.Env{Limits: x.m.env.Limits})
+		if err != nil {
+			return false, initChanges(err, s)
+		}
+		return false, r.Close()
+	}
+	if s.discontinuity == first.discontinuity {
+		s.init = first.init
+	}
+	return s.discontinuity == first.discontinuity, nil
 }
 
 // beginMP4 gives out the header and what the interval has of the first segments.
@@ -211,10 +224,10 @@ func (f *follower) beginMP4(ctx context.Context, l *liveMP4, s formats.Selection
 	if err != nil {
 		return false, err
 	}
-	for _, x := range l.streams {
-		x.next = x.first + 1
-	}
 	l.begun = true
+	for _, x := range l.streams {
+		x.given = x.first + 1
+	}
 	for _, part := range p.Parts {
 		r, ok := rebaseOf(part)
 		if !ok {
@@ -224,7 +237,7 @@ func (f *follower) beginMP4(ctx context.Context, l *liveMP4, s formats.Selection
 			continue
 		}
 		for _, x := range l.streams {
-			if at, err := x.extent(x.next); err == nil && at.name == part.Resource.Name {
+			if at, err := x.extent(x.first + 1); err == nil && at.name == part.Resource.Name {
 				x.rebase, l.last = r, max(l.last, r.Number)
 			}
 		}
@@ -258,31 +271,44 @@ func (f *follower) give(p seek.Part) bool {
 	return f.yield(p, nil)
 }
 
-// passOn gives out the segments that have appeared, by time.
+// passOn gives out the segments that have appeared, by time: each once it is known
+// that what is behind it goes on.
 func (f *follower) passOn(ctx context.Context, l *liveMP4, s formats.Selection) (more bool, err error) {
-	for {
+	for !l.joint {
 		var x *followed
 		for _, y := range l.streams {
-			if y.passable(y.next, s) && (x == nil || y.list.segments[y.next].start < x.list.segments[x.next].start) {
+			if y.passable(y.given, s) && (x == nil || y.list.segments[y.given].start < x.list.segments[x.given].start) {
 				x = y
 			}
 		}
 		if x == nil || slices.ContainsFunc(l.streams, func(y *followed) bool {
-			return y.next == len(y.list.segments) && y.list.duration() < x.list.segments[x.next].start // it comes before
+			return y.given == len(y.list.segments) && y.list.duration() < x.list.segments[x.given].start // it comes before
 		}) {
 			return true, nil
 		}
-		i := x.next
-		x.next++
+		i := x.given
+		if x.wanted(i) { // now: it may have left when the next one comes
+			if err := f.read(ctx, x.cut, i); err != nil {
+				return false, err
+			}
+		}
+		if i+1 == len(x.list.segments) {
+			return true, nil
+		}
+		for _, j := range []int{i, i + 1} {
+			on, err := x.goesOn(ctx, j)
+			if err != nil {
+				return false, err
+			}
+			l.joint = l.joint || !on
+		}
+		if l.joint {
+			break
+		}
+		x.given++
 		if !x.wanted(i) {
 			f.told.Warnings = append(f.told.Warnings, gapWarning(&x.list.segments[i], x.s))
 			continue
-		}
-		if err := x.goesOn(ctx, i); err != nil {
-			return false, err
-		}
-		if err := f.read(ctx, x.cut, i); err != nil {
-			return false, err
 		}
 		part, err := x.rebased(i, l)
 		if err != nil {
@@ -292,6 +318,30 @@ func (f *follower) passOn(ctx context.Context, l *liveMP4, s formats.Selection) 
 			return false, nil
 		}
 	}
+	return true, f.hold(ctx, l, s)
+}
+
+// hold reads what has appeared behind a joint, for it may have left the window when
+// the end is published. What is too much to hold is asked for then.
+func (f *follower) hold(ctx context.Context, l *liveMP4, s formats.Selection) error {
+	for _, x := range l.streams {
+		for i := max(x.first, x.given); i < len(x.list.segments) && segments.Time(x.list.segments[i].start).Less(s.Interval.End); i++ {
+			if x.pieces[i] != nil || !x.wanted(i) {
+				continue
+			}
+			if _, err := x.goesOn(ctx, i); err != nil {
+				return err
+			}
+			if l.held >= maxHeld {
+				return nil
+			}
+			if err := f.read(ctx, x.cut, i); err != nil {
+				return err
+			}
+			l.held += x.pieces[i].plain
+		}
+	}
+	return nil
 }
 
 // rebased is the part that is a segment which is passed on, and was read.
@@ -300,7 +350,6 @@ func (x *followed) rebased(i int, l *liveMP4) (seek.Part, error) {
 	if err != nil {
 		return seek.Part{}, err
 	}
-	l.given[at] = true
 	l.last += 1 << 8
 	r := x.rebase
 	r.Number = l.last
@@ -322,14 +371,23 @@ func (f *follower) endMP4(ctx context.Context, l *liveMP4, s formats.Selection) 
 		x.interval = s.Interval.Clamp(segments.Time(x.list.duration()))
 		_, end := segments.Overlap(len(x.list.segments), x.list.bounds, x.interval)
 		x.last = end - 1
-		for i := x.next; i <= x.last; i++ {
+		for i := max(x.first, x.given); i <= x.last && !l.joint; i++ {
 			if !x.wanted(i) {
 				continue
 			}
-			if err := x.goesOn(ctx, i); err != nil {
+			on, err := x.goesOn(ctx, i)
+			if err != nil {
 				return err
 			}
+			l.joint = !on
 		}
+	}
+	if l.joint {
+		if err := f.hold(ctx, l, s); err != nil {
+			return err
+		}
+	}
+	for _, x := range l.streams {
 		if err := x.skipGaps(); err != nil {
 			return err
 		}
@@ -341,28 +399,23 @@ func (f *follower) endMP4(ctx context.Context, l *liveMP4, s formats.Selection) 
 		}
 		cuts = append(cuts, x.cut)
 	}
+	if !l.begun && cuts[0].s != f.m.main {
+		if err := cuts[0].anchor(ctx); err != nil {
+			return err
+		}
+	}
 	p, err := f.m.planMP4(ctx, cuts, s, false)
 	if err != nil {
 		return err
-	}
-	rest := p.Parts
-	if i := slices.IndexFunc(rest, func(p seek.Part) bool { _, ok := rebaseOf(p); return ok }); i >= 0 {
-		rest = rest[i:]
 	}
 	given, warnings := f.told.Parts, f.told.Warnings
 	*f.told = *p
 	f.told.Parts, f.told.Warnings = given, append(warnings, p.Warnings...)
 	f.told.Tracks = enrich(f.tracks, p.Tracks)
-	for _, part := range rest {
-		if _, ok := rebaseOf(part); ok && l.has(part) {
-			continue
-		}
+	for _, part := range p.Parts {
 		if !f.give(part) {
 			return nil
 		}
 	}
 	return nil
 }
-
-// has reports whether a segment was given out.
-func (l *liveMP4) has(p seek.Part) bool { return l.given[extent{p.Resource.Name, p.Range}] }

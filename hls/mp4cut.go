@@ -60,17 +60,26 @@ func (c *cut) openMP4(ctx context.Context, open bool) (*mp4Cut, error) {
 		return nil, err
 	}
 	t.rendition, err = mp4.OpenRendition(init.data, list, formats.Env{Opener: plainOpener{c}, Limits: c.m.env.Limits})
+	var changed *segment
+	for i := t.first; i <= t.last && changed == nil; i++ {
+		if s := &t.list.segments[i]; !s.gap && !s.init.same(section) {
+			changed = s
+		}
+	}
+	return t, initChanges(err, changed)
+}
+
+// initChanges adds to an error of initializations that one file cannot hold what can,
+// and where that of a segment is the first to differ from those before.
+func initChanges(err error, s *segment) error {
 	var e *formats.Error
 	if errors.As(err, &e) && e.Hint == "" && errors.Is(err, formats.ErrUnsupported) {
 		e.Hint = asFolder
-		for i := t.first; i <= t.last; i++ {
-			if s := &t.list.segments[i]; !s.gap && !s.init.same(section) {
-				e.Problem = fmt.Sprintf("the initialization changes at %s s: %s", segments.Time(s.start), e.Problem)
-				break
-			}
+		if s != nil {
+			e.Problem = fmt.Sprintf("the initialization changes at %s s: %s", segments.Time(s.start), e.Problem)
 		}
 	}
-	return t, err
+	return err
 }
 
 // ownMoovs reports whether the first segment of fragmented MP4 has an initialization
@@ -284,7 +293,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection, 
 		all = append(all, t)
 		renditions = append(renditions, mp4.RenditionCut{
 			Rendition: t.rendition, Interval: t.own(all[0].overrun()), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
-			Joints: t.joints, Language: t.s.language(), Open: open,
+			Joints: t.joints, Language: t.s.language(), Open: open, Given: max(0, t.given-t.from),
 		})
 	}
 	p, err := mp4.PlanRenditions(ctx, renditions, s)

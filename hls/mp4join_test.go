@@ -169,14 +169,19 @@ func TestJointsApart(t *testing.T) {
 	checkParts(t, path, []part{{both, 25, 0, 3}, {both, 4, 3, 8}})
 }
 
+// smallPresentation is 4 s of pictures of another size than the base's.
+func smallPresentation(t testing.TB) string {
+	return made(t, "small", func(dir string) {
+		oracle.FFmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=96x54:r=25:d=4", "-c:v", "libx264", "-g", "50", "-f", "hls", "-hls_time", "4", "-hls_playlist_type", "vod",
+			"-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4", "-hls_segment_filename", filepath.Join(dir, "s%03d.m4s"), filepath.Join(dir, "media.m3u8"))
+	})
+}
+
 // TestJointsRefused: what one file cannot hold is an error that names the
 // folder; initializations under two names that are the same are one.
 func TestJointsRefused(t *testing.T) {
 	dir := fmp4Presentation(t)
-	small := made(t, "small", func(dir string) {
-		oracle.FFmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=96x54:r=25:d=4", "-c:v", "libx264", "-g", "50", "-f", "hls", "-hls_time", "4", "-hls_playlist_type", "vod",
-			"-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4", "-hls_segment_filename", filepath.Join(dir, "s%03d.m4s"), filepath.Join(dir, "media.m3u8"))
-	})
+	small := smallPresentation(t)
 	o := newOrigin()
 	o.putFolder(t, "https://host.test/m", dir)
 	o.putFolder(t, "https://host.test/small", small)

@@ -112,11 +112,24 @@ func (m *media) follow(old *media) error {
 	case first > last.sequence: // segments were missed: each is taken for as long as the longest
 		m.string(last.end() + time.Duration(min(first-last.sequence-1, 1<<20))*max(m.target, shortestTarget))
 	case first >= old.segments[0].sequence:
-		m.string(old.segments[first-old.segments[0].sequence].start)
+		known := &old.segments[first-old.segments[0].sequence]
+		m.string(known.start)
+		m.renumber(known.discontinuity - m.segments[0].discontinuity)
 	default:
 		return damaged("EXT-X-MEDIA-SEQUENCE", -1, "the live playlist has gone back: it has been started anew")
 	}
 	return nil
+}
+
+// renumber adds to the discontinuity sequence numbers of all segments: they are the
+// same in each playlist, but servers forget EXT-X-DISCONTINUITY-SEQUENCE (RFC 8216
+// section 6.2.2), so that numbers fall when a discontinuity leaves the window.
+func (m *media) renumber(by int64) {
+	for _, all := range [][]segment{m.segments, m.tail} {
+		for i := range all {
+			all[i].discontinuity += by
+		}
+	}
 }
 
 // string puts the segments one after the other, from a time on.

@@ -39,9 +39,11 @@ func (c *clip) planFragmented() (*formats.Plan, error) {
 		return nil, err
 	}
 	w := &builder{}
-	w.raw(c.head)
-	c.writeMoov(w, false, 0)
-	if !c.open {
+	if !c.goesOn {
+		w.raw(c.head)
+		c.writeMoov(w, false, 0)
+	}
+	if !c.goesOn && !c.open {
 		c.writeSegmentIndex(w, pieces)
 	}
 	p := &formats.Plan{
@@ -49,10 +51,12 @@ func (c *clip) planFragmented() (*formats.Plan, error) {
 		Requested: c.want,
 		Presented: c.want,
 		Covered:   c.covered(),
-		Parts:     []seek.Part{seek.Literal(w.buf, "header")},
 		Size:      int64(len(w.buf)),
 		Needed:    int64(len(c.head)) + c.movie.size + c.index + c.span(),
 		Warnings:  c.warnings,
+	}
+	if len(w.buf) > 0 {
+		p.Parts = []seek.Part{seek.Literal(w.buf, "header")}
 	}
 	// Players that honour edit lists in progressive files only show the lead-in
 	// as well.
@@ -106,6 +110,7 @@ type section struct {
 	info    *seek.Info              // the resource they are in
 	tracks  map[uint32]*cut         // by their IDs in that resource
 	start   fragment.Time           // orders the sections of several sources
+	given   bool                    // it was given out already
 	data    func(seek.Range) []byte // the bytes of samples that are in memory; nil: they are in the resource
 }
 

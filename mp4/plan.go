@@ -401,6 +401,7 @@ type clip struct {
 	sections   []section // of a fragmented clip
 	systems    [][]byte  // boxes of the fragments that belong to their keys
 	open       bool      // fragments follow that are yet to come
+	goesOn     bool      // the header and fragments before were given out already
 	warnings   []fragment.Warning
 
 	timescale int64 // of the clip's movie

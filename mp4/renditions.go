@@ -30,6 +30,11 @@ type RenditionCut struct {
 	// come. Those behind First are passed on unread then, as all will be that
 	// follow, but for the last one.
 	Open bool
+	// Given is the first segment behind those that were given out already: by a plan
+	// with Open, and as that passes them on. There is no header then, and of this
+	// rendition only what is behind. Nothing is read of those but of First, so they
+	// may be no more; no Joint lies among them. 0: nothing was given out.
+	Given int
 }
 
 // PlanRenditions makes a clip of one or several renditions: one moov with the
@@ -70,7 +75,9 @@ func PlanRenditions(ctx context.Context, cuts []RenditionCut, s formats.Selectio
 	}
 	for i := range c.sections { // each may hold several fragments
 		c.sections[i].number = uint32(i<<8 + 1)
+		c.goesOn = c.goesOn || c.sections[i].given
 	}
+	c.sections = slices.DeleteFunc(c.sections, func(s section) bool { return s.given })
 	return c.planFragmented()
 }
 
@@ -85,7 +92,7 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 		return err
 	}
 	c.open = c.open || rc.Open
-	segments := &segmented{rendition: r, first: rc.First, last: rc.Last, open: rc.Open, joints: rc.Joints, all: !c.fragmented || len(rc.Joints) > 0 || r.mixed(rc.First, rc.Last)}
+	segments := &segmented{rendition: r, first: rc.First, last: rc.Last, open: rc.Open, given: rc.Given, joints: rc.Joints, all: !c.fragmented || len(rc.Joints) > 0 || r.mixed(rc.First, rc.Last)}
 	resolve := resolver{r.movie, segments, r.env.Limits.Entries}
 	v, err := resolve.resolve(ctx, rc.Interval, chosen)
 	if err != nil {
@@ -107,7 +114,7 @@ func (c *clip) addRendition(ctx context.Context, source int, rc RenditionCut) er
 		}
 	}
 	for _, s := range v.sections(c.cuts[before:], nil) {
-		s.start = r.segments[s.segment].Start
+		s.start, s.given = r.segments[s.segment].Start, s.segment < rc.Given
 		s.info = r.resource(s.segment)
 		if s.hole == nil || r.segments[s.segment].Data != nil {
 			s.data = r.held(s.segment)

@@ -262,6 +262,7 @@ type segmented struct {
 	joints      []Joint
 	all         bool // every fragment is looked at
 	open        bool // others follow the last
+	given       int  // those before, but for the first, are not looked at
 }
 
 const (
@@ -277,6 +278,8 @@ var _ locator = (*segmented)(nil)
 func (x *segmented) find(ctx context.Context, _ []*track, _ needs) (*spread, error) {
 	run := placeRun{from: x.first, headEnd: x.first + 1, tailStart: max(x.first+1, x.last), end: x.last + 1}
 	switch {
+	case x.all && x.given > run.headEnd:
+		run.tailStart = min(x.given, run.end)
 	case x.all:
 		run.headEnd, run.tailStart = run.end, run.end
 	case x.open:
