@@ -334,3 +334,85 @@ func TestHeadIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// TestRedundantLive: what a live playlist has named comes from another place, too,
+// when it has left the playlist, and so do the parts of a segment that has become
+// whole. Pieces of 2 s are the parts and, at first, the segments.
+func TestRedundantLive(t *testing.T) {
+	dir := partsPresentation(t, ".ts")
+	list := func(prefix string, from, to int) string {
+		text := fmt.Sprintf("#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:%d\n", from)
+		for i := from; i < to; i++ {
+			text += fmt.Sprintf("#EXTINF:2,\n%sp%03d.ts\n", prefix, i)
+		}
+		return text
+	}
+	// A segment of 4 s that is two parts, of which there are so many.
+	parts := func(prefix string, count int, whole bool) string {
+		text := list(prefix, 0, 2)
+		for i := range count {
+			text += fmt.Sprintf("#EXT-X-PART:DURATION=2,URI=\"%sp%03d.ts\",INDEPENDENT=YES\n", prefix, 2+i)
+		}
+		if whole {
+			text += fmt.Sprintf("#EXTINF:4,\n%swhole.ts\n", prefix)
+		}
+		return text
+	}
+	dated := func(text string) string {
+		return strings.Replace(text, "#EXTINF", "#EXT-X-PROGRAM-DATE-TIME:2026-05-01T10:00:00Z\n#EXTINF", 1)
+	}
+	const other = "https://cdn.test/2/"
+	for _, test := range []struct {
+		name   string
+		a      string
+		others []string // playlists of the other place, one after the other
+		gone   bool     // the first place's own is gone, and then the other's is the stream's
+		b      float64
+		down   string
+	}{
+		{"a segment that has left", list("", 0, 4), []string{list(other, 1, 5)}, true, 8, "p001.ts"},
+		{"one that has left at the other place, too", list("", 0, 4), []string{list(other, 1, 5), list(other, 3, 7)}, true, 8, "p001.ts"},
+		{"a part", parts("", 1, false), []string{parts(other, 1, false)}, false, 6, "p002.ts"},
+		{"a part of what is whole at the other place", parts("", 1, false), []string{parts(other, 2, true)}, false, 6, "p002.ts"},
+		{"the second part", parts("", 2, false), []string{parts(other, 2, true)}, false, 8, "p003.ts"},
+		{"the second part, with dates", dated(parts("", 2, false)), []string{dated(parts(other, 2, true))}, false, 8, "p003.ts"},
+		{"a part of what has become whole", parts("", 1, false), []string{parts(other, 2, true)}, true, 6, "p002.ts"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := newOrigin()
+			o.putFolder(t, "https://a.test/x", dir)
+			o.put("https://a.test/x/media.m3u8", []byte(test.a))
+			m := o.mustOpen(t, "https://a.test/x/media.m3u8", formats.Env{})
+			want := clip(t, m, mustPlan(t, m, between(0, test.b)))
+
+			o = twoPlaces(t, dir, nil)
+			for i := range 20 {
+				name := fmt.Sprintf("p%03d.ts", i)
+				o.put(other+name, readFile(t, dir, name))
+			}
+			o.put("https://a.test/x/media.m3u8", []byte(test.a))
+			m = o.mustOpen(t, "https://a.test/master.m3u8", formats.Env{})
+			p := mustPlan(t, m, between(0, test.b))
+			m.loader.held, m.loader.order, m.loader.size = nil, nil, 0 // what was read is asked for again
+			o.failing(seek.ErrUnavailable, test.down)
+			if test.gone {
+				o.failing(seek.ErrUnavailable, test.down+" media.m3u8")
+			}
+			for _, text := range test.others {
+				o.put("https://b.test/lists/2.m3u8", []byte(text))
+				if !test.gone {
+					continue
+				}
+				if _, err := m.reload(t.Context(), m.main, directives{part: -1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := clip(t, m, p); !bytes.Equal(got, want) {
+				t.Errorf("%d bytes, want %d", len(got), len(want))
+			}
+			if n := strings.Count(strings.Join(o.files(), " "), "2.m3u8"); n > 1+len(test.others) {
+				t.Errorf("the other playlist was asked for %d times: %v", n, o.files())
+			}
+		})
+	}
+}

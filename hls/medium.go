@@ -49,7 +49,7 @@ type stream struct {
 	plays     bool                  // by default
 	list      *playlist             // nil until it is loaded; set under the Medium's lock
 	tracks    []formats.Track       // what is known to be in it
-	contents  *contents             // of list, once that is wanted
+	named     history               // of list and those before, of those that were wanted
 	elsewhere map[string]*elsewhere // the redundant playlists that were wanted, by their places
 }
 

@@ -14,12 +14,18 @@ import (
 // contents is all that a media playlist names, by name.
 type contents struct {
 	list  *playlist
-	all   []segment // its parts at the end among them
+	all   []item
 	names map[string][]named
 }
 
+// item is a segment, or one of the parts that a low-latency playlist names it by.
+type item struct {
+	segment
+	part int // the how manyth of its segment; -1: it is the segment
+}
+
 // named is something that a playlist names: where it lies, and with which of the
-// segments it is first wanted.
+// items it is first wanted.
 type named struct {
 	extent
 	i       int
@@ -28,8 +34,36 @@ type named struct {
 }
 
 // contentsOf lists what a playlist names. What has no usable name is left out.
-func contentsOf(p *playlist) *contents {
-	c := &contents{list: p, all: slices.Concat(p.media.segments, p.media.tail), names: map[string][]named{}}
+func contentsOf(p *playlist) *contents { return newContents(p, p.media.items()) }
+
+// items are the segments of a playlist and the parts that it names.
+func (m *media) items() []item {
+	var out []item
+	for _, s := range m.segments {
+		out = append(out, item{s, -1})
+		at := s.start
+		for n, p := range s.parts {
+			x := s
+			x.uri, x.bytes, x.start, x.duration, x.gap, x.problem = p.uri, p.bytes, at, p.duration, s.gap || p.gap, ""
+			if p.uri == "" || undefined(p.uri) {
+				x.problem = "a part whose URI is not known"
+			}
+			if !x.date.IsZero() {
+				x.date = x.date.Add(at - s.start)
+			}
+			at += p.duration
+			out = append(out, item{x, n})
+		}
+	}
+	for n, s := range m.tail {
+		out = append(out, item{s, n})
+	}
+	return out
+}
+
+// newContents lists some of what a playlist names.
+func newContents(p *playlist, all []item) *contents {
+	c := &contents{list: p, all: all, names: map[string][]named{}}
 	add := func(uri string, n named) {
 		if name, err := nameOf(p.base, uri); err == nil {
 			n.name = name
@@ -57,6 +91,49 @@ func contentsOf(p *playlist) *contents {
 		slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(a.Offset, b.Offset) })
 	}
 	return c
+}
+
+const (
+	// mostFormer is of how many playlists that were replaced it is known what they
+	// named and the newer ones do not.
+	mostFormer = 32
+	// mostLeft is how many segments and parts of one of them are.
+	mostLeft = 256
+)
+
+// history is what the playlists of a stream that come from one place have named: what
+// the last one does, and what has left since.
+type history struct {
+	now    *contents
+	former []*contents // the newest first
+}
+
+// add makes another playlist the last one.
+func (h *history) add(p *playlist) {
+	before := h.now
+	h.now = contentsOf(p)
+	if before == nil {
+		return
+	}
+	var left []item
+	for _, x := range before.all {
+		name, err := nameOf(before.list.base, x.uri)
+		if err == nil && !slices.ContainsFunc(h.now.names[name], func(n named) bool { return n.Range == x.bytes }) {
+			left = append(left, x)
+		}
+	}
+	if left = left[max(0, len(left)-mostLeft):]; len(left) > 0 {
+		h.former = slices.Insert(h.former, 0, newContents(before.list, left))
+		h.former = h.former[:min(len(h.former), mostFormer)]
+	}
+}
+
+// all are the last playlist's contents and those before, the newest first.
+func (h *history) all() []*contents {
+	if h.now == nil {
+		return nil
+	}
+	return append([]*contents{h.now}, h.former...)
 }
 
 // within returns what of a resource a range has bytes of.
@@ -90,13 +167,13 @@ func (c *contents) like(of *contents, i int) int {
 		x := &c.all[j]
 		var away time.Duration
 		switch {
-		case (x.duration - s.duration).Abs() > doubt:
+		case (x.duration-s.duration).Abs() > doubt || x.part != s.part:
 			continue
 		case !live:
 			away = (x.start - s.start).Abs()
 		case !x.date.IsZero() && !s.date.IsZero():
 			away = x.date.Sub(s.date).Abs()
-		case x.sequence != s.sequence || c.part(j) != of.part(i):
+		case x.sequence != s.sequence:
 			continue
 		}
 		if away < best {
@@ -104,15 +181,6 @@ func (c *contents) like(of *contents, i int) int {
 		}
 	}
 	return found
-}
-
-// part is the how manyth of those with its number a segment is: 0 but for the
-// parts of one that is not complete.
-func (c *contents) part(i int) (n int) {
-	for ; i > 0 && c.all[i-1].sequence == c.all[i].sequence; i-- {
-		n++
-	}
-	return n
 }
 
 // twin returns what a playlist names that is the same as something of another
@@ -247,10 +315,10 @@ func (c *contents) companions(name string, r seek.Range) []extent {
 // elsewhere is the playlist of a stream at a place that is redundant to the one
 // that it was loaded from.
 type elsewhere struct {
-	busy chan struct{} // holds a token while it is being loaded
-	c    *contents
-	err  error
-	at   time.Time // when it was loaded
+	busy  chan struct{} // holds a token while it is being loaded
+	known history
+	err   error
+	at    time.Time // when it was loaded
 }
 
 // redundant reports whether anything of the medium is at more than one place, or
@@ -261,8 +329,8 @@ func (m *Medium) redundant() bool {
 	return m.steering.uri != "" || slices.ContainsFunc(m.streams, func(s *stream) bool { return len(m.steering.order(s)) > 1 })
 }
 
-// naming returns the stream whose playlist names a resource, and what else that
-// names; nil if none does.
+// naming returns the stream whose playlist names a resource, or has named it, and what
+// else that names; nil if none does.
 func (m *Medium) naming(name string) (*stream, *contents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -270,11 +338,13 @@ func (m *Medium) naming(name string) (*stream, *contents) {
 		if s.list == nil || s.list.media == nil {
 			continue
 		}
-		if s.contents == nil || s.contents.list != s.list {
-			s.contents = contentsOf(s.list)
+		if s.named.now == nil || s.named.now.list != s.list {
+			s.named.add(s.list)
 		}
-		if len(s.contents.names[name]) > 0 {
-			return s, s.contents
+		for _, c := range s.named.all() {
+			if len(c.names[name]) > 0 {
+				return s, c
+			}
 		}
 	}
 	return nil, nil
@@ -305,19 +375,16 @@ func (m *Medium) find(ctx context.Context, place, name string, r seek.Range) ([]
 	if s == nil {
 		return nil, fmt.Errorf("%w: no playlist names %s", seek.ErrNotFound, name)
 	}
-	there, fresh, err := m.contentsAt(ctx, s, place, false)
-	if err != nil {
-		return nil, err
-	}
-	out, err := there.runs(here, name, r)
-	if err != nil && !fresh && there.list.media.growing() {
-		if there, _, err = m.contentsAt(ctx, s, place, true); err != nil {
+	there, out, err := runsIn(m.loadedFrom(s, place), here, name, r)
+	for again := false; err != nil; again = true {
+		all, fresh, loadErr := m.contentsAt(ctx, s, place, again)
+		if loadErr != nil {
+			return nil, loadErr
+		}
+		there, out, err = runsIn(all, here, name, r)
+		if err != nil && (again || fresh || !all[0].list.media.growing()) {
 			return nil, err
 		}
-		out, err = there.runs(here, name, r)
-	}
-	if err != nil {
-		return nil, err
 	}
 	for _, n := range here.within(name, r) {
 		if err := m.sameKey(ctx, here, there, n); err != nil {
@@ -325,6 +392,28 @@ func (m *Medium) find(ctx context.Context, place, name string, r seek.Range) ([]
 		}
 	}
 	return out, nil
+}
+
+// loadedFrom is what those playlists of a stream name, the last and those before,
+// that were loaded from a place: since its first one failed, for example.
+func (m *Medium) loadedFrom(s *stream, place string) []*contents {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(s.named.all(), func(c *contents) bool { return c.list.place != place })
+}
+
+// runsIn is [contents.runs] by the first of several that has it.
+func runsIn(all []*contents, of *contents, name string, r seek.Range) (c *contents, out []extract, err error) {
+	first := fmt.Errorf("%w: no playlist names it", seek.ErrNotFound)
+	for _, c := range all {
+		if out, err = c.runs(of, name, r); err == nil {
+			return c, out, nil
+		}
+		if c == all[0] {
+			first = err
+		}
+	}
+	return nil, nil, first
 }
 
 // sameKey fails where something is not encrypted as its twin is.
@@ -369,10 +458,10 @@ func (m *Medium) sameKey(ctx context.Context, here, there *contents, n named) er
 	return err
 }
 
-// contentsAt returns what the playlist of a stream at a place names. It is loaded
+// contentsAt returns what the playlists of a stream at a place name. The last is loaded
 // when it is first wanted, and with again once more; fresh reports whether it has
 // been. A place that failed is left alone for a while.
-func (m *Medium) contentsAt(ctx context.Context, s *stream, place string, again bool) (c *contents, fresh bool, err error) {
+func (m *Medium) contentsAt(ctx context.Context, s *stream, place string, again bool) (all []*contents, fresh bool, err error) {
 	m.mu.Lock()
 	e := s.elsewhere[place]
 	if e == nil {
@@ -392,8 +481,8 @@ func (m *Medium) contentsAt(ctx context.Context, s *stream, place string, again 
 	if e.err != nil && time.Since(e.at) < downTime {
 		return nil, false, e.err
 	}
-	if e.c != nil && !again {
-		return e.c, false, nil
+	if e.known.now != nil && !again {
+		return e.known.all(), false, nil
 	}
 	p, err := m.fetchPlaylist(ctx, place, s.id, nil)
 	if err != nil && ctx.Err() != nil {
@@ -403,6 +492,6 @@ func (m *Medium) contentsAt(ctx context.Context, s *stream, place string, again 
 	if e.err = err; err != nil {
 		return nil, false, err
 	}
-	e.c = contentsOf(p)
-	return e.c, true, nil
+	e.known.add(p)
+	return e.known.all(), true, nil
 }

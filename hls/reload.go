@@ -63,8 +63,15 @@ func (m *Medium) reload(ctx context.Context, s *stream, d directives) (fresh boo
 	if err != nil {
 		return false, err
 	}
+	redundant := m.redundant()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if redundant && s.named.now == nil { // what it names may have left when it is wanted
+		s.named.add(s.list)
+	}
+	if redundant {
+		s.named.add(p)
+	}
 	fresh = p.media.newer(s.list.media)
 	s.list = p
 	return fresh, nil
