@@ -139,9 +139,6 @@ func (c *cutting) carryText(ctx context.Context, k *carried) error {
 				q.data = slices.Clone(q.data)
 				q.data[0] = kateText
 			}
-			if q.from < k.start { // its page may have been that of a later text, too
-				q.granule = s.granuleOf(q)
-			}
 			k.early, k.missed = append(k.early, q), k.missed && q.from >= k.start
 		}
 	}

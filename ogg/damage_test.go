@@ -150,3 +150,19 @@ func warningsOf(all []fragment.Warning) (text string) {
 	}
 	return text
 }
+
+// Where a stream's last pages stand twice or in the wrong order, it ends where its
+// latest page does.
+func TestDamagedEnd(t *testing.T) {
+	data := steady(60, 1, 8000)
+	pages := scanPages(data, 0, true).pages
+	raw := func(back int) []byte { p := pages[len(pages)-back]; return data[p.off:p.end()] }
+	before := data[:pages[len(pages)-2].off]
+	want := over(t, seektest.New(data), formats.Env{}).Info().Duration
+	for name, end := range map[string][][]byte{"twice": {raw(2), raw(1), raw(2)}, "in the wrong order": {raw(1), raw(2)}} {
+		o := over(t, seektest.New(slices.Concat(append([][]byte{before}, end...)...)), formats.Env{})
+		if got := o.Info().Duration; !got.Equal(want) {
+			t.Errorf("%s: it lasts %s s, want %s", name, got, want)
+		}
+	}
+}

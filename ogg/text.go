@@ -112,10 +112,11 @@ func kateShows(p []byte) (from, to int64, ok bool) {
 	return from, satAdd(from, length), from >= 0 && length >= 0
 }
 
-// granuleOf returns the granule position of a text on a page of its own. Kate says
-// it itself.
+// granuleOf returns the granule position of a text on a page of its own, which may
+// have shared one with later texts. Kate says it itself, but where it only says
+// again what shows already.
 func (m *mapping) granuleOf(q placed) int64 {
-	if _, ok := m.codec.(*kate); !ok {
+	if _, ok := m.codec.(*kate); !ok || q.data[0] != kateText {
 		return q.granule
 	}
 	first := satSub(q.from, int64(binary.LittleEndian.Uint64(q.data[17:])))

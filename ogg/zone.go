@@ -133,12 +133,12 @@ func (z *zone) flushLast(s *laid) {
 
 // addCue lays a text on pages of its own.
 func (z *zone) addCue(s *laid, q placed) {
-	data := q.data
+	data, granule := q.data, s.s.granuleOf(q)
 	if s.shift.Kate {
 		data = kateShift(data, s.shift.Ticks, s.shift.End)
 	}
-	z.put(s, piece{data: data, begins: true, ends: true}, q.granule)
-	z.flush(s, q.granule, 0)
+	z.put(s, piece{data: data, begins: true, ends: true}, granule)
+	z.flush(s, granule, 0)
 }
 
 // addOpen lays the beginning of a text that goes on in the middle of the clip.
