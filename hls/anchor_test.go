@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/internal/budget"
@@ -94,7 +95,8 @@ func TestInStep(t *testing.T) {
 }
 
 // TestTimestampMap: X-TIMESTAMP-MAP ties cues to the clock of the media, whatever
-// either counts from.
+// either counts from. Without one they count from where that shows 0, unless that
+// puts them outside of their segments.
 func TestTimestampMap(t *testing.T) {
 	ts := tsPresentation(t)
 	for _, test := range []struct {
@@ -118,6 +120,10 @@ func TestTimestampMap(t *testing.T) {
 		{"fragmented MP4", "mp4", 0, func(_ int, zero int64) (string, int) {
 			return "LOCAL:00:00:00.000,MPEGTS:0", int(zero / 90)
 		}},
+		{"no map", "ts", 0, func(_ int, zero int64) (string, int) { return "", int(zero / 90) }},
+		{"no map, and what the clock shows is a day from the cues", "ts", 86400 * mpegts.Clock, func(int, int64) (string, int) { return "", 0 }},
+		{"no map, from the playlist's beginning", "ts", 0, func(int, int64) (string, int) { return "", 0 }},
+		{"no map, from each segment's beginning", "ts", 0, func(i int, _ int64) (string, int) { return "", -4000 * i }},
 	} {
 		seektest.Counted(t, test.name, func(t *testing.T) {
 			o := newOrigin()
@@ -140,7 +146,10 @@ func TestTimestampMap(t *testing.T) {
 			stamp := func(ms int) string { return fmt.Sprintf("00:%02d:%02d.%03d", ms/60_000, ms/1000%60, ms%1000) }
 			for i := range 10 {
 				header, from := test.header(i, zero)
-				text := "WEBVTT\nX-TIMESTAMP-MAP=" + header + "\n"
+				text := "WEBVTT\n"
+				if header != "" {
+					text += "X-TIMESTAMP-MAP=" + header + "\n"
+				}
 				for at := i * 4000; at < (i+1)*4000; at += 1500 {
 					text += fmt.Sprintf("\n%s --> %s\ncue of %d\n", stamp(at+from), stamp(at+from+1000), at)
 				}
@@ -171,5 +180,16 @@ func TestTimestampMap(t *testing.T) {
 				t.Errorf("%d round trips for %v", o.totals.Transfer().FirstMediaTrips, files)
 			}
 		})
+	}
+}
+
+// TestNoTimestampMap: where all of several readings put the cues in their segments,
+// they go by the clock of the media.
+func TestNoTimestampMap(t *testing.T) {
+	s := segment{duration: time.Minute}
+	c := &cut{list: &media{segments: []segment{s}}, clocks: map[int64]time.Duration{0: 1400 * time.Millisecond}}
+	v := readVTT([]byte("WEBVTT\n\n00:10.000 --> 00:11.000\nx\n"))
+	if got := c.unmapped(map[int]vtt{0: v})(v, &s); got != -1400*time.Millisecond {
+		t.Errorf("cues are moved by %v, want by that of the clock", got)
 	}
 }

@@ -147,6 +147,13 @@ func (c *cut) planVTT(ctx context.Context, s formats.Selection) (*formats.Plan, 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	texts := map[int]vtt{}
+	for i := c.first; i <= c.last; i++ {
+		if c.wanted(i) {
+			texts[i] = readVTT(c.pieces[i].data)
+		}
+	}
+	unmapped := c.unmapped(texts)
 	a, b := segments.Duration(c.interval.Start), segments.Duration(c.interval.End)
 	var out strings.Builder
 	out.WriteString("WEBVTT\n")
@@ -155,11 +162,14 @@ func (c *cut) planVTT(ctx context.Context, s formats.Selection) (*formats.Plan, 
 		if !c.wanted(i) {
 			continue
 		}
-		v := readVTT(c.pieces[i].data)
+		v := texts[i]
 		if i == c.first {
 			out.WriteString(v.header)
 		}
-		move := v.offset(&c.list.segments[i], c.clocks)
+		move := unmapped(v, &c.list.segments[i])
+		if v.mapped {
+			move = v.offset(&c.list.segments[i], c.clocks)
+		}
 		for _, x := range v.cues {
 			x.start, x.end = (x.start + move).Round(time.Millisecond), (x.end + move).Round(time.Millisecond)
 			if x.end <= a || x.start >= b || seen[x] {
@@ -188,20 +198,63 @@ const near = 10 * time.Second
 // cues that lie where their segment does are on the timeline; others count from
 // their segment's beginning.
 func (v vtt) offset(s *segment, clocks map[int64]time.Duration) time.Duration {
-	if !v.mapped || len(v.cues) == 0 {
+	if len(v.cues) == 0 {
 		return 0
 	}
-	if zero, known := clocks[s.discontinuity]; known {
-		first := v.cues[0].start
-		shown := mpegts.Near(v.mpegts+ticks(first-v.local), ticks(s.start+zero))
-		if move := span(shown) - zero - first; v.near(s, move) {
-			return move
-		}
+	if move, known := v.byClock(s, clocks); known && v.near(s, move) {
+		return move
 	}
 	if v.near(s, 0) {
 		return 0
 	}
 	return s.start - v.local
+}
+
+// byClock is what is added where cues go by the clock of the media; known is false
+// where that of their segment is not known.
+func (v vtt) byClock(s *segment, clocks map[int64]time.Duration) (move time.Duration, known bool) {
+	zero, known := clocks[s.discontinuity]
+	if !known || len(v.cues) == 0 {
+		return 0, known
+	}
+	first := v.cues[0].start
+	shown := mpegts.Near(v.mpegts+ticks(first-v.local), ticks(s.start+zero))
+	return span(shown) - zero - first, true
+}
+
+// unmapped returns what tells what is added to the cue times of texts without a map.
+// Their time 0 is that of the media's clock (RFC 8216 section 3.5). Authors also have
+// it mean that of the playlist, or their segment's beginning: that is believed where
+// it has more cues lie in their segments.
+func (c *cut) unmapped(texts map[int]vtt) func(vtt, *segment) time.Duration {
+	readings := []func(vtt, *segment) time.Duration{
+		func(v vtt, s *segment) time.Duration { move, _ := v.byClock(s, c.clocks); return move },
+		func(vtt, *segment) time.Duration { return 0 },
+		func(_ vtt, s *segment) time.Duration { return s.start },
+	}
+	best, most := 0, -1
+	for n, move := range readings {
+		inside := 0
+		for i, v := range texts {
+			if s := &c.list.segments[i]; !v.mapped {
+				inside += v.inside(s, move(v, s))
+			}
+		}
+		if inside > most {
+			best, most = n, inside
+		}
+	}
+	return readings[best]
+}
+
+// inside is how many cues are shown within their segment when they are moved.
+func (v vtt) inside(s *segment, move time.Duration) (n int) {
+	for _, x := range v.cues {
+		if x.start+move < s.end() && x.end+move > s.start {
+			n++
+		}
+	}
+	return n
 }
 
 // near reports whether some cues lie near their segment when they are moved.
