@@ -96,6 +96,14 @@ func advertisedPresentation(t testing.TB) string {
 	})
 }
 
+// WriteFile writes a file.
+func WriteFile(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Part is a stretch of an original, in seconds: From in that, A and B in a clip.
 type Part struct {
 	Path       string

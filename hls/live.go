@@ -245,6 +245,11 @@ func (f *follower) segment(ctx context.Context, list *media, i int) (more bool, 
 	now.media = list
 	c := f.m.cutOf(f.stream, &now, f.selection.Interval)
 	c.first, c.last = i, i
+	if f.selection.Form == formats.Verbatim {
+		if err := verbatimOf([]*cut{c}, ""); err != nil {
+			return false, err
+		}
+	}
 	if err := f.read(ctx, c, i); err != nil {
 		return false, err
 	}
@@ -339,6 +344,9 @@ func (f *follower) place(ctx context.Context, c *cut) (r Rewriter, err error) {
 	f.clocks = l.zero
 	if f.container == packedAudio {
 		return Rewriter{StripID3: true}, nil
+	}
+	if f.selection.Timeline == formats.Original || f.selection.Form == formats.Verbatim {
+		return r, nil
 	}
 	zero, known := f.clocks[c.list.segments[c.first].discontinuity]
 	if first, ok := f.clocks[f.firstRun]; ok && known {

@@ -29,6 +29,7 @@ const segmentSeconds = 4
 type liveOrigin struct {
 	dir, init, ext string
 	key            string // of encrypted segments
+	keyFrom        int    // the first of those
 	window         int    // segments in the playlist; 0: all that were
 	early          int    // by how many segments sooner than usual they are taken away
 	now            func() time.Time
@@ -122,10 +123,10 @@ func (o *liveOrigin) playlist(published int) string {
 	if init != "" {
 		fmt.Fprintf(&b, "#EXT-X-MAP:URI=\"%s\"\n", init)
 	}
-	if o.key != "" {
-		fmt.Fprintf(&b, "#EXT-X-KEY:METHOD=AES-128,URI=\"%s\"\n", o.key)
-	}
 	for i := first; i < published; i++ {
+		if o.key != "" && i == max(first, o.keyFrom) {
+			fmt.Fprintf(&b, "#EXT-X-KEY:METHOD=AES-128,URI=\"%s\"\n", o.key)
+		}
 		if i > 0 && o.advert[1] > 0 && (i == o.advert[0] || i == o.advert[1]) {
 			b.WriteString("#EXT-X-DISCONTINUITY\n")
 			if init = o.init; i == o.advert[0] {
@@ -423,6 +424,92 @@ func TestLiveJoints(t *testing.T) {
 			t.Errorf("it came after %v, behind %d bytes", age, len(data))
 		}
 	})
+}
+
+// TestLiveVerbatim follows streams for the original's bytes alone: across a
+// discontinuity, and not where segments are encrypted, which is an error before
+// anything of those was given out or waited for.
+func TestLiveVerbatim(t *testing.T) {
+	verbatim := func(t *testing.T, l *live, a, b float64) ([]byte, error) {
+		s := hls.BetweenTimes(a, b)
+		s.Form = formats.Verbatim
+		q, err := l.resource.Follow(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		var out bytes.Buffer
+		_, err = q.WriteTo(&out)
+		return out.Bytes(), err
+	}
+	t.Run("a discontinuity", func(t *testing.T) {
+		dir := t.TempDir()
+		for i := range 10 { // the clock goes back at 16 s
+			n := i
+			if i >= 4 {
+				n = i - 4
+			}
+			b, err := os.ReadFile(filepath.Join(hls.TSPresentation(t), fmt.Sprintf("s%03d.ts", n)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hls.WriteFile(t, filepath.Join(dir, fmt.Sprintf("s%03d.ts", i)), b)
+		}
+		l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: dir, ext: ".ts", advert: [2]int{4, 100}})
+		data, err := verbatim(t, l, 9, 23)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.checkSegments(t, data, 2, 5)
+		again, err := l.read(t, 9, 23)
+		if err != nil || bytes.Equal(again, data) {
+			t.Errorf("the clocks of the standalone clip do not go on; %v", err)
+		}
+	})
+	for _, test := range []struct {
+		name   string
+		origin *liveOrigin
+		plain  int // segments before those that are encrypted
+	}{
+		{"encrypted", &liveOrigin{dir: hls.EncryptedPresentation(t), key: "key.bin", ext: ".ts"}, 0},
+		{"encrypted later", &liveOrigin{dir: hls.EncryptedPresentation(t), key: "key.bin", keyFrom: 4, ext: ".ts"}, 2},
+		{"encrypted fragments", &liveOrigin{dir: hls.EncryptedMP4(t), init: "init.mp4", key: "key", ext: ".m4s"}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := openLive(t, "/one/live.m3u8", test.origin)
+			begun := l.clock.T
+			if test.plain > 0 { // what is not encrypted has to be media
+				l.dir = t.TempDir()
+				for i := range 10 {
+					from := hls.TSPresentation(t)
+					if i >= 4 {
+						from = hls.EncryptedPresentation(t)
+					}
+					b, err := os.ReadFile(filepath.Join(from, fmt.Sprintf("s%03d.ts", i)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					hls.WriteFile(t, filepath.Join(l.dir, fmt.Sprintf("s%03d.ts", i)), b)
+				}
+				hls.WriteFile(t, filepath.Join(l.dir, "key.bin"), []byte("0123456789abcdef"))
+			}
+			data, err := verbatim(t, l, 9, 30)
+			if !errors.Is(err, formats.ErrUnsupported) || !strings.Contains(err.Error(), "encrypted") || !strings.Contains(err.Error(), "standalone") {
+				t.Errorf("the error is %v", err)
+			}
+			l.checkSegments(t, data, 2, 1+test.plain)
+			if took := l.clock.T.Sub(begun); test.plain == 0 && took > 0 {
+				t.Errorf("it came after %v", took)
+			}
+			if l.ext != ".ts" || test.plain > 0 && !tools.Full() {
+				return
+			}
+			if data, err = l.read(t, 9, 30); err != nil {
+				t.Fatal(err)
+			}
+			hls.CheckPictures(t, hls.Write(t, "clip.ts", data), 9, 30)
+		})
+	}
 }
 
 // TestLivePlan compares what a clip of a live stream says of itself with the plan

@@ -56,6 +56,11 @@ func (f *follower) joined(ctx context.Context, s formats.Selection, streams []*s
 			return true, err
 		}
 	}
+	if s.Form == formats.Verbatim {
+		if err := l.verbatim(s); err != nil {
+			return true, err
+		}
+	}
 	if !l.begun && !l.joint {
 		if published {
 			return true, f.plan(ctx)
@@ -122,6 +127,17 @@ func (x *followed) remember(now *playlist, s formats.Selection) error {
 	}
 	x.list.ended, x.list.kind, x.list.tail = list.ended, list.kind, nil
 	return nil
+}
+
+// verbatim fails as soon as it is known that a clip cannot be of the original's bytes.
+func (l *liveMP4) verbatim(s formats.Selection) error {
+	var cuts []*cut
+	for _, x := range l.streams {
+		first, end := segments.Overlap(len(x.list.segments), x.list.bounds, s.Interval)
+		x.first, x.last = first, end-1
+		cuts = append(cuts, x.cut)
+	}
+	return verbatimOf(cuts, "")
 }
 
 // settled is when what ends before is given out whole: the last segments are left
