@@ -180,3 +180,64 @@ func TestGapIsMet(t *testing.T) {
 		}
 	}
 }
+
+// TestGapIsMetBeside: gaps where fragments that are passed on unread meet those
+// that were read, and where two stretches of them meet, are told of, once each.
+func TestGapIsMetBeside(t *testing.T) {
+	// The file has nothing from 70 s to 73 s. A stretch of what is passed on has 40
+	// fragments where pictures are large, which an index with times for one track
+	// tells of that.
+	for _, tt := range []struct {
+		index indexForm
+		large bool
+		gap   int
+		a, b  float64
+		want  int
+		wrong uint32 // by so many ms the index has the media from 50 s on too late
+	}{
+		{noIndex, false, 3, 69.05, 150, 2, 0}, // behind what was read
+		{flatIndex, false, 3, 69.05, 150, 2, 0},
+		{tailIndex, false, 3, 69.05, 150, 2, 0},
+		{noIndex, false, 3, 0.05, 73.5, 2, 0}, // before what was read
+		{flatIndex, false, 3, 0.05, 73.5, 2, 0},
+		{tailIndex, false, 3, 0.05, 73.5, 2, 0},
+		{flatIndex, true, 3, 29.05, 150, 1, 0}, // between stretches
+		{trackIndex, true, 3, 29.05, 150, 2, 0},
+		{flatIndex, true, 3, 28.05, 150, 2, 0}, // in the second of them
+		{noIndex, false, 0, 0.05, 140, 0, 0},
+		{flatIndex, true, 0, 0.05, 140, 0, 0},
+		{trackIndex, true, 0, 29.05, 140, 0, 0},
+		{tailIndex, true, 0, 29.05, 140, 0, 0},
+		{flatIndex, true, 0, 29.05, 140, 0, 700},
+	} {
+		f := manyFragments(140, tt.index)
+		if tt.large {
+			f.tracks[0].sizes = repeat(uint32(21_000), len(f.tracks[0].sizes))
+		}
+		f.form.gap = tt.gap
+		data := f.build()
+		if tt.wrong > 0 {
+			at := bytes.Index(data, []byte("sidx")) + 28 + 12*49 + 4
+			be.PutUint32(data[at:], be.Uint32(data[at:])+tt.wrong)
+		}
+		o := openBuilt(t, data)
+		plan, err := o.Plan(t.Context(), between(tt.a, tt.b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := seek.NewReader(t.Context(), plan.Parts, o, 0)
+		if _, err := r.WriteTo(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		told := map[string]int{}
+		for _, d := range r.Damage() {
+			if at := data[d.Offset+4 : d.Offset+8]; strings.Contains(d.Problem, "has nothing for 3.000 s before this fragment") && string(at) == "moof" {
+				told[d.Problem]++
+			}
+		}
+		if len(told) != tt.want || len(r.Damage()) != tt.want || len(plan.Warnings) > 0 {
+			t.Errorf("%+v: met %v, want %d gaps; warned %v", tt, r.Damage(), tt.want, plan.Warnings)
+		}
+	}
+}

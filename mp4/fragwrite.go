@@ -109,6 +109,8 @@ type section struct {
 	hole    *seek.Range             // of unread fragments
 	info    *seek.Info              // the resource they are in
 	tracks  map[uint32]*cut         // by their IDs in that resource
+	after   map[uint32]int64        // decode times at which they end before it; 0: not known
+	until   map[uint32]int64        // and at which they go on behind it
 	start   fragment.Time           // orders the sections of several sources
 	given   bool                    // it was given out already
 	data    func(seek.Range) []byte // the bytes of samples that are in memory; nil: they are in the resource
@@ -211,6 +213,7 @@ func (c *clip) passOn(s section) (written, error) {
 		t := RebasedTrack{From: id, To: cut.id(), Delta: cut.delta()}
 		if kind := cut.track.kind; kind == formats.Audio || kind == formats.Video {
 			t.Timescale, t.Duration = cut.track.timescale, cut.track.defaults.duration
+			t.After, t.Until = s.after[id], s.until[id]
 		}
 		r.Tracks = append(r.Tracks, t)
 	}

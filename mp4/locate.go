@@ -284,7 +284,7 @@ func (x *indexed) read(ctx context.Context, run placeRun) (*spread, error) {
 		n++
 	}
 	s.head, s.tail = fragments[:n], fragments[n:]
-	s.hole = &hole{n, x.file.stretches(head[len(head)-1].end, tail[0].start, run.index.places[run.headEnd:run.tailStart])}
+	s.hole = &hole{before: n, stretches: x.file.stretches(head[len(head)-1].end, tail[0].start, run)}
 	return s, nil
 }
 
@@ -378,22 +378,22 @@ func (x *indexed) widen(ctx context.Context, run placeRun, from, to fragment.Tim
 	return out, nil
 }
 
-// stretches returns [start, end) of the file in pieces of bounded size, cut
-// where an index says that fragments begin.
-func (f *file) stretches(start, end int64, places []place) []stretchOf {
+// stretches returns [start, end) of the file in pieces of bounded size, cut where
+// one of the places begins that a run leaves out.
+func (f *file) stretches(start, end int64, run placeRun) []stretchOf {
 	info := f.window.Info()
 	var out []stretchOf
-	add := func(end int64) {
+	add := func(end int64, next map[uint32]fragment.Time) {
 		if start < end {
-			out = append(out, stretchOf{info: &info, Range: seek.Range{Offset: start, Length: end - start}})
+			out = append(out, stretchOf{info: &info, Range: seek.Range{Offset: start, Length: end - start}, next: next})
 			start = end
 		}
 	}
-	for _, p := range places {
-		if p.start-start >= maxStretch {
-			add(p.start)
+	for i := run.headEnd; i < run.tailStart; i++ {
+		if p := run.index.places[i]; p.start-start >= maxStretch {
+			add(p.start, run.index.later(i, run.from))
 		}
 	}
-	add(end)
+	add(end, run.index.later(run.tailStart, run.from))
 	return out
 }

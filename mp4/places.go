@@ -225,6 +225,22 @@ func (x *placeIndex) at(track uint32, place int) (fragment.Time, bool) {
 	return fragment.Time{}, false
 }
 
+// later returns how much later the media of tracks begins in a place than in an
+// earlier one, in seconds, where a segment index names both: its times are those of
+// the earliest samples, while a tfra's are those of sync samples, which may come
+// later.
+func (x *placeIndex) later(place, than int) map[uint32]fragment.Time {
+	out := map[uint32]fragment.Time{}
+	for id, list := range x.times {
+		i, ok := slices.BinarySearchFunc(list, than, func(t timed, place int) int { return cmp.Compare(t.place, place) })
+		j, also := slices.BinarySearchFunc(list, place, func(t timed, place int) int { return cmp.Compare(t.place, place) })
+		if ok && also && x.known {
+			out[id] = list[j].time.Sub(list[i].time)
+		}
+	}
+	return out
+}
+
 // share returns how much of a place comes before a time, somewhat too much
 // rather than too little: 1 is all.
 func (x *placeIndex) share(place int, to fragment.Time) float64 {

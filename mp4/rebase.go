@@ -32,6 +32,9 @@ type RebasedTrack struct {
 	// their own.
 	Timescale int64
 	Duration  uint32
+	// After is the decode time in the resource at which the samples before the
+	// stretch end, Until that at which those behind it begin; 0: not known.
+	After, Until int64
 }
 
 var _ seek.Rewriter = Rebase{}
@@ -65,7 +68,10 @@ func (r Rebase) Rewrite(ctx context.Context, in seek.Input, off int64) (io.ReadC
 	if err != nil {
 		return nil, err
 	}
-	out := &rebased{Rebase: r, body: body, number: number, at: at, damaged: in.Damaged}
+	out := &rebased{Rebase: r, body: body, number: number, at: at, size: in.Size(), damaged: in.Damaged}
+	if at == 0 {
+		out.begin()
+	}
 	if _, err := io.CopyN(io.Discard, out, off-at); err != nil {
 		body.Close()
 		return nil, err
@@ -100,6 +106,7 @@ type rebased struct {
 	pass   int64  // bytes that follow and stay as they are; -1: all
 
 	at      int64                           // where the next box begins in the stretch
+	size    int64                           // of the stretch; -1: not known
 	ends    map[uint32]int64                // decode times at which the tracks end so far
 	damaged func(off int64, problem string) // nil: nobody is told
 }
@@ -163,7 +170,8 @@ func (r *rebased) next() error {
 		r.body = joined{io.MultiReader(bytes.NewReader(head[size:]), r.body), r.body}
 		head = head[:size]
 	}
-	r.ready, r.pass, r.at = head, size-int64(len(head)), r.at+size
+	r.ready, r.pass = head, size-int64(len(head))
+	r.went(size)
 	return nil
 }
 
@@ -184,8 +192,40 @@ func (r *rebased) nextMoof(head []byte, header int, size int64) error {
 	if err := r.rewrite(box{typ: "moof", off: -1 << 40, header: header, raw: raw, path: "moof"}); err != nil {
 		return err
 	}
-	r.ready, r.pass, r.at = raw, 0, r.at+size
+	r.ready, r.pass = raw, 0
+	r.went(size)
 	return nil
+}
+
+// begin notes when the tracks end that go on in the stretch.
+func (r *rebased) begin() {
+	r.ends = map[uint32]int64{}
+	for _, t := range r.Tracks {
+		if t.After > 0 {
+			r.ends[t.From] = t.After
+		}
+	}
+}
+
+// went goes on behind a box. At the end of the stretch it tells of tracks of which
+// what follows begins much later.
+func (r *rebased) went(size int64) {
+	if r.at += size; r.at != r.size {
+		return
+	}
+	for i, t := range r.Tracks {
+		if t.Until > 0 {
+			r.goesOn(&r.Tracks[i], t.Until)
+		}
+	}
+}
+
+// goesOn tells where a track goes on much later than it ended before.
+func (r *rebased) goesOn(track *RebasedTrack, decode int64) {
+	end, ok := r.ends[track.From]
+	if ok && track.Timescale > 0 && r.damaged != nil && float64(decode-end) >= longGap*float64(track.Timescale) {
+		r.damaged(r.at, fmt.Sprintf("track %d has nothing for %.3f s before this fragment", track.From, float64(decode-end)/float64(track.Timescale)))
+	}
 }
 
 // checkGap tells where a fragment begins much later than the one before it ended.
@@ -193,11 +233,10 @@ func (r *rebased) checkGap(traf box, track *RebasedTrack) {
 	t := trackFragment{box: traf, decode: -1}
 	defaults := map[uint32]fragmentDefaults{track.From: {duration: track.Duration}}
 	if _, err := t.read(1<<40, 1<<40, defaults); err != nil || t.decode < 0 || track.Timescale == 0 || r.damaged == nil {
+		delete(r.ends, track.From)
 		return // what cannot be read is told of where it matters
 	}
-	if end, ok := r.ends[track.From]; ok && float64(t.decode-end) >= longGap*float64(track.Timescale) {
-		r.damaged(r.at, fmt.Sprintf("track %d has nothing for %.3f s before this fragment", track.From, float64(t.decode-end)/float64(track.Timescale)))
-	}
+	r.goesOn(track, t.decode)
 	if r.ends == nil {
 		r.ends = map[uint32]int64{}
 	}

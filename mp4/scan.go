@@ -313,7 +313,7 @@ func (x *searched) read(ctx context.Context, run searchedRun) (*spread, error) {
 		n++
 	}
 	s.head, s.tail = fragments[:n], fragments[n:]
-	s.hole = &hole{n, x.file.stretches(run.head.end, run.tail.start, nil)}
+	s.hole = &hole{before: n, stretches: x.file.stretches(run.head.end, run.tail.start, placeRun{index: &placeIndex{}})}
 	return s, nil
 }
 

@@ -328,7 +328,7 @@ func (x *segmented) read(ctx context.Context, run placeRun) (*spread, error) {
 		return nil, damaged("moof", -1, "segment %d has no fragment", run.from)
 	}
 	if run.headEnd < run.tailStart || x.open {
-		s.hole = &hole{before: len(s.head)}
+		s.hole = &hole{before: len(s.head), apart: true}
 	}
 	for i := run.headEnd; i < run.tailStart; i++ {
 		segment := x.rendition.segments[i]

@@ -27,6 +27,7 @@ type view struct {
 type hole struct {
 	before    int // how many of the fragments that were read lie before it
 	stretches []stretchOf
+	apart     bool // fragments may be missing between it and those that were read
 }
 
 // stretchOf is a stretch of unread fragments of a resource.
@@ -34,6 +35,9 @@ type stretchOf struct {
 	info    *seek.Info
 	segment int // in a list of segments
 	seek.Range
+	// next is how much later than in the first fragment that was read the media of
+	// tracks begins behind the stretch, in seconds, as an index tells.
+	next map[uint32]fragment.Time
 }
 
 // viewOf returns a view of some tracks of a movie with the given samples.
@@ -181,8 +185,50 @@ func (v *view) stretches(cuts []*cut) []section {
 		tracks[cut.track.id] = cut
 	}
 	var out []section
-	for _, s := range v.hole.stretches {
-		out = append(out, section{hole: &s.Range, info: s.info, segment: s.segment, tracks: tracks})
+	last := len(v.hole.stretches) - 1
+	for i, s := range v.hole.stretches {
+		after, until := map[uint32]int64{}, map[uint32]int64{}
+		for _, cut := range cuts {
+			t := cut.track
+			end, next := v.aroundHole(t)
+			if i == 0 {
+				after[t.id] = end
+			}
+			if i == last {
+				until[t.id] = next
+			} else if next > 0 {
+				until[t.id] = v.indexedAt(t, s.next, v.hole.stretches[last].next, next)
+			}
+		}
+		out = append(out, section{hole: &s.Range, info: s.info, segment: s.segment, tracks: tracks, after: after, until: until})
 	}
 	return out
+}
+
+// indexedAt returns the decode time of a track that an index tells of, 0 where it
+// does not, or is wrong about that at the end of the hole.
+func (v *view) indexedAt(t *track, at, end map[uint32]fragment.Time, next int64) int64 {
+	first := t.tables.decode(v.spans[t.id][0].from)
+	off := first + end[t.id].Round(t.timescale) - next
+	if later, ok := at[t.id]; ok && float64(max(off, -off)) < longGap/2*float64(t.timescale) {
+		return first + later.Round(t.timescale)
+	}
+	return 0
+}
+
+// aroundHole returns the decode time at which a track's samples before the hole
+// end, and that at which those behind it begin; 0: not known.
+func (v *view) aroundHole(t *track) (end, next int64) {
+	spans, s := v.spans[t.id], t.tables
+	if v.hole.before == 0 || len(spans) < v.hole.before || v.hole.apart {
+		return 0, 0
+	}
+	behind := spans[v.hole.before-1].to
+	if behind > 0 {
+		end = s.decode(behind) - s.gaps[behind-1]
+	}
+	if behind < s.count {
+		next = s.decode(behind)
+	}
+	return end, next
 }
