@@ -106,42 +106,99 @@ func (c *clip) divideBy(length fragment.Time, info *seek.Info) []section {
 	}
 }
 
-// divideRuns deals the samples of each section to fragments of one run of samples
-// of one track, in the order of the file: of a track in a fragment, ffmpeg (5.1)
-// decrypts what is in one trun alone.
+// unreadNumbers are set aside for the fragments of a stretch that is passed on
+// unread when those around it are numbered anew.
+const unreadNumbers = 1 << 16
+
+// divideRuns deals the samples of sections in which tracks take turns to fragments
+// of one run of samples of one track, in the order of the file: of a track in a
+// fragment, ffmpeg (5.1) decrypts what is in one trun alone. Systems stay in front.
 func (c *clip) divideRuns() error {
-	number := uint32(0)
+	divided := false
 	for i := range c.sections {
 		s := &c.sections[i]
-		var all []chunkOf
-		for _, cut := range c.cuts {
-			for _, r := range cut.ranges {
-				r.from, r.to = max(r.from, s.samples[cut].from), min(r.to, s.samples[cut].to)
-				if r.from >= r.to {
-					continue
-				}
-				chunks, err := cut.track.tables.chunksOf(r.from, r.to)
-				if err != nil {
-					return err
-				}
-				for _, ch := range chunks {
-					all = append(all, chunkOf{cut, sampleRange{r.from, r.from + ch.samples}, ch})
-					r.from += ch.samples
-				}
-			}
+		all, err := c.chunksOf(s)
+		if err != nil {
+			return err
 		}
-		slices.SortStableFunc(all, func(a, b chunkOf) int { return cmp.Compare(a.offset, b.offset) })
+		if !takeTurns(all) {
+			continue
+		}
+		divided = true
 		for n, ch := range all {
 			if last := len(s.runs) - 1; n > 0 && ch.follows(all[n-1]) {
 				r := s.runs[last].samples[ch.cut]
 				s.runs[last].samples[ch.cut] = sampleRange{r.from, ch.of.to}
 				continue
 			}
-			number++
-			s.runs = append(s.runs, section{number: number, info: s.info, samples: map[*cut]sampleRange{ch.cut: ch.of}})
+			run := *s
+			run.runs, run.samples = nil, map[*cut]sampleRange{ch.cut: ch.of}
+			if n > 0 {
+				run.systems = nil
+			}
+			s.runs = append(s.runs, run)
 		}
 	}
+	if divided {
+		c.renumber()
+	}
 	return nil
+}
+
+// renumber numbers all fragments anew.
+func (c *clip) renumber() {
+	number := uint32(1)
+	for i := range c.sections {
+		s := &c.sections[i]
+		s.number = number
+		for n := range s.runs {
+			s.runs[n].number = number + uint32(n)
+		}
+		if number += uint32(max(1, len(s.runs))); s.hole != nil {
+			number += unreadNumbers
+		}
+	}
+}
+
+// chunksOf returns the chunks of what the clip delivers of a section, in the order
+// of the file.
+func (c *clip) chunksOf(s *section) ([]chunkOf, error) {
+	var all []chunkOf
+	for _, cut := range c.cuts {
+		for _, r := range cut.ranges {
+			r.from, r.to = max(r.from, s.samples[cut].from), min(r.to, s.samples[cut].to)
+			if r.from >= r.to {
+				continue
+			}
+			chunks, err := cut.track.tables.chunksOf(r.from, r.to)
+			if err != nil {
+				return nil, err
+			}
+			for _, ch := range chunks {
+				all = append(all, chunkOf{cut, sampleRange{r.from, r.from + ch.samples}, ch})
+				r.from += ch.samples
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b chunkOf) int { return cmp.Compare(a.offset, b.offset) })
+	return all, nil
+}
+
+// takeTurns reports whether an encrypted track has more than one run of samples
+// among some chunks.
+func takeTurns(all []chunkOf) bool {
+	runs := map[*cut]int{}
+	for n, ch := range all {
+		if n == 0 || !ch.follows(all[n-1]) {
+			runs[ch.cut]++
+		}
+	}
+	for cut, n := range runs {
+		if n > 1 && cut.track.entry.encrypted {
+			return true
+		}
+	}
+	return false
 }
 
 // chunkOf is a chunk of a cut, and its samples.
@@ -151,9 +208,10 @@ type chunkOf struct {
 	chunk
 }
 
-// follows reports whether a chunk goes on with what another ends with.
+// follows reports whether a chunk goes on with what the one before it ends with:
+// what lies between them in the file is not in the clip.
 func (c chunkOf) follows(before chunkOf) bool {
-	return c.cut == before.cut && c.of.from == before.of.to && c.offset == before.offset+before.size && c.description == before.description
+	return c.cut == before.cut && c.of.from == before.of.to && c.description == before.description
 }
 
 // decoding returns when the first of the delivered samples is decoded and when

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -336,6 +337,146 @@ func TestKeyRotation(t *testing.T) {
 			t.Errorf("the groups of keys are % x", sbgp)
 		}
 	}
+}
+
+// TestEncryptedRuns cuts fragments in which the runs of samples of two encrypted
+// tracks take turns: several trun in a traf, of which ffmpeg decrypts one alone.
+func TestEncryptedRuns(t *testing.T) {
+	t.Parallel()
+	tools.Need(t, "ffmpeg", "ffprobe")
+	sel := between(0, 20)
+	sel.Layout = mp4.Fragmented
+	_, path := mustOpen(t, locked.path(t)).cut(t, sel)
+	single, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	several := filepath.Join(t.TempDir(), "several.mp4")
+	if err := os.WriteFile(several, mergeFragments(t, single, 12), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := mustOpen(t, several)
+	for _, tracks := range [][]string{nil, {"1"}} {
+		sel := between(5.013, 9.5)
+		sel.Layout, sel.Tracks = mp4.Fragmented, tracks
+		plan, clip := o.cut(t, sel)
+		checkPictures(t, files[0].path(t), clip, 5.013, 9.5)
+		if tracks == nil {
+			checkDecrypted(t, files[0].path(t), clip, 100)
+		}
+		numbers := fragmentNumbers(t, clip)
+		if tracks != nil && len(numbers) > 30 {
+			t.Errorf("%d fragments of one track, whose samples lie behind one another", len(numbers))
+		}
+		for i := range numbers {
+			if i > 0 && numbers[i] <= numbers[i-1] {
+				t.Errorf("fragments are numbered %v", numbers)
+				break
+			}
+		}
+		if len(plan.Warnings) == 0 {
+			t.Error("no warning of encryption")
+		}
+	}
+}
+
+// fragmentNumbers returns the sequence numbers of a file's fragments, in order.
+func fragmentNumbers(t *testing.T, path string) (out []uint32) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		i := bytes.Index(data, []byte("mfhd"))
+		if i < 0 {
+			return out
+		}
+		out, data = append(out, be.Uint32(data[i+8:])), data[i+12:]
+	}
+}
+
+// mergeFragments puts so many fragments of a fragmented file into one each: with a
+// traf for each track, and a trun for each of its fragments. A sidx tells of them.
+func mergeFragments(t *testing.T, data []byte, each int) []byte {
+	t.Helper()
+	file, err := ffmp4.DecodeFileSR(bits.NewFixedSliceReader(bytes.Clone(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := file.Init.Encode(&out); err != nil {
+		t.Fatal(err)
+	}
+	var all []*ffmp4.Fragment
+	for _, s := range file.Segments {
+		all = append(all, s.Fragments...)
+	}
+	number := uint32(0)
+	var fragments []byte
+	var references, times []uint32
+	for group := range slices.Chunk(all, each) {
+		type share struct {
+			head, time []byte
+			runs       [][]byte
+			at         []int // of the data of each run
+			n, flags   uint32
+			inline     []byte
+		}
+		shares := map[uint32]*share{}
+		var order []uint32
+		var media []byte
+		encode := func(b ffmp4.Box) []byte {
+			var w bytes.Buffer
+			if err := b.Encode(&w); err != nil {
+				t.Fatal(err)
+			}
+			return w.Bytes()
+		}
+		for _, f := range group {
+			for _, traf := range f.Moof.Trafs {
+				id := traf.Tfhd.TrackID
+				s := shares[id]
+				if s == nil {
+					s = &share{head: encode(traf.Tfhd), time: encode(traf.Tfdt)}
+					shares[id], order = s, append(order, id)
+				}
+				senc := encode(traf.Senc)
+				s.flags, s.n, s.inline = be.Uint32(senc[8:]), s.n+be.Uint32(senc[12:]), append(s.inline, senc[16:]...)
+				s.at = append(s.at, len(media))
+				run := traf.Trun
+				run.AddSampleDefaultValues(traf.Tfhd, file.Init.Moov.Mvex.Trexs[0])
+				run.Flags |= ffmp4.TrunSampleDurationPresentFlag | ffmp4.TrunSampleSizePresentFlag | ffmp4.TrunSampleFlagsPresentFlag
+				s.runs = append(s.runs, encode(run))
+			}
+			media = append(media, f.Mdat.Data...)
+		}
+		number++
+		var moof []byte
+		for range 2 { // the second time, its length is known
+			parts := [][]byte{mkbox("mfhd", u32(0, number))}
+			for _, id := range order {
+				s := shares[id]
+				in := [][]byte{s.head, s.time}
+				for i, run := range s.runs {
+					be.PutUint32(run[16:], uint32(len(moof)+8+s.at[i]))
+					in = append(in, run)
+				}
+				parts = append(parts, mkbox("traf", append(in, mkbox("senc", u32(s.flags, s.n), s.inline))...))
+			}
+			moof = mkbox("moof", parts...)
+		}
+		fragments = slices.Concat(fragments, moof, mkbox("mdat", media))
+		references = append(references, uint32(len(moof)+len(media)+8))
+		times = append(times, uint32(be.Uint64(shares[1].time[12:])))
+	}
+	index := u32(0, 1, file.Init.Moov.Traks[0].Mdia.Mdhd.Timescale, 0, 0, uint32(len(references)))
+	times = append(times, 2*times[len(times)-1]-times[len(times)-2])
+	for i, size := range references {
+		index = append(index, u32(size, times[i+1]-times[i], 0)...)
+	}
+	out.Write(mkbox("sidx", index))
+	out.Write(fragments)
+	return out.Bytes()
 }
 
 // encryptFragments encrypts a fragmented file with mp4ff and leaves out its

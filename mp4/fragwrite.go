@@ -34,6 +34,11 @@ type written struct {
 // known, then the fragments, the first and the last cut to samples.
 func (c *clip) planFragmented() (*formats.Plan, error) {
 	c.timescale = c.movieTimescale()
+	if slices.ContainsFunc(c.cuts, func(cut *cut) bool { return cut.track.entry.encrypted }) {
+		if err := c.divideRuns(); err != nil {
+			return nil, err
+		}
+	}
 	pieces, err := c.pieces()
 	if err != nil {
 		return nil, err

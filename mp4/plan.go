@@ -61,11 +61,6 @@ func (f *file) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, er
 		if c.sections, err = c.divide(c.info); err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(c.cuts, func(cut *cut) bool { return cut.track.entry.encrypted }) {
-			if err := c.divideRuns(); err != nil {
-				return nil, err
-			}
-		}
 	default:
 		c.sections = v.sections(c.cuts, c.info)
 	}
