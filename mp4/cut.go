@@ -66,7 +66,29 @@ func (c *cut) delta() int64 {
 // decodeInFragments returns a sample's decode time in a fragmented clip, in the
 // cut's timescale.
 func (c *cut) decodeInFragments(sample int64) int64 {
-	return max(0, c.track.tables.decode(sample)+c.delta()) * c.refine
+	return max(0, c.track.tables.decode(sample)+c.delta())*c.refine + c.trimmed(sample)
+}
+
+// trimmed is how much is cut off the beginning of a sample.
+func (c *cut) trimmed(sample int64) int64 {
+	if len(c.ranges) > 0 && sample == c.ranges[0].from {
+		return c.trimStart
+	}
+	return 0
+}
+
+// placed returns a chunk that begins with a sample, that of a time code whose number
+// is changed apart.
+func (c *cut) placed(ch chunk, sample int64) []placed {
+	if c.frames == 0 || sample != c.ranges[0].from {
+		return []placed{{chunk: ch}}
+	}
+	first := chunk{offset: ch.offset, samples: 1, size: c.track.tables.size(sample), description: ch.description}
+	ch.offset, ch.samples, ch.size = ch.offset+first.size, ch.samples-1, ch.size-first.size
+	if ch.samples == 0 {
+		return []placed{{chunk: first, frames: c.frames}}
+	}
+	return []placed{{chunk: first, frames: c.frames}, {chunk: ch}}
 }
 
 // timescale is the cut's, in ticks a second.
@@ -76,16 +98,16 @@ func (c *cut) timescale() int64 { return c.track.timescale * c.refine }
 // neither pictures nor sound.
 func (c *cut) trim() {
 	s := c.track.tables
+	if c.track.handler == "tmcd" { // to cut its beginning alone would leave the number of another frame
+		c.countFrames()
+	}
 	if c.track.kind == formats.Video || c.track.kind == formats.Audio || s.ctts != nil || len(c.pieces) != 1 || c.pieces[0].still {
 		return
 	}
 	p := c.pieces[0]
-	if c.trimStart = max(0, p.from-s.decode(p.samples.from)*c.refine); c.track.handler == "tmcd" {
-		c.trimStart = 0 // the sample's number would be of another frame
-		c.countFrames()
-	}
-	if c.trimEnd = s.decode(p.samples.to)*c.refine - p.to; c.track.handler != "tmcd" {
-		c.trimEnd = max(0, c.trimEnd) // a time code counts on: some writers leave its last sample without a duration
+	c.trimEnd = s.decode(p.samples.to)*c.refine - p.to
+	if c.track.handler != "tmcd" { // that counts on: some writers leave its last sample without a duration
+		c.trimStart, c.trimEnd = max(0, p.from-s.decode(p.samples.from)*c.refine), max(0, c.trimEnd)
 	}
 }
 
@@ -186,7 +208,7 @@ func (c *cut) covered() fragment.Interval {
 		start, end := p.start, p.end
 		if first, last, ok := c.spanOf(p.samples); ok {
 			last = max(last, c.unreadEnd())
-			lead := fragment.Ticks(p.from-first*c.refine-c.trimStart, c.timescale())
+			lead := fragment.Ticks(p.from-first*c.refine-c.trimmed(p.samples.from), c.timescale())
 			trail := fragment.Ticks(last*c.refine-c.trimEnd-p.to, c.timescale())
 			start = start.Sub(lead.Max(fragment.Time{}))
 			if !p.still {

@@ -110,9 +110,9 @@ func (c *clip) divideBy(length fragment.Time, info *seek.Info) []section {
 // unread when those around it are numbered anew.
 const unreadNumbers = 1 << 16
 
-// divideRuns deals the samples of sections in which tracks take turns to fragments
-// of one run of samples of one track, in the order of the file: of a track in a
-// fragment, ffmpeg (5.1) decrypts what is in one trun alone. Systems stay in front.
+// divideRuns deals the samples of sections with several runs of samples to fragments
+// of one run of one track, in the order of the file: of a track in a fragment,
+// ffmpeg (5.1) decrypts what is in one trun alone.
 func (c *clip) divideRuns() error {
 	divided := false
 	for i := range c.sections {
@@ -121,8 +121,8 @@ func (c *clip) divideRuns() error {
 		if err != nil {
 			return err
 		}
-		if !takeTurns(all) {
-			continue
+		if !slices.ContainsFunc(all[min(1, len(all)):], func(ch chunkOf) bool { return ch.cut != all[0].cut || ch.description != all[0].description }) {
+			continue // one run
 		}
 		divided = true
 		for n, ch := range all {
@@ -184,23 +184,6 @@ func (c *clip) chunksOf(s *section) ([]chunkOf, error) {
 	return all, nil
 }
 
-// takeTurns reports whether an encrypted track has more than one run of samples
-// among some chunks.
-func takeTurns(all []chunkOf) bool {
-	runs := map[*cut]int{}
-	for n, ch := range all {
-		if n == 0 || !ch.follows(all[n-1]) {
-			runs[ch.cut]++
-		}
-	}
-	for cut, n := range runs {
-		if n > 1 && cut.track.entry.encrypted {
-			return true
-		}
-	}
-	return false
-}
-
 // chunkOf is a chunk of a cut, and its samples.
 type chunkOf struct {
 	cut *cut
@@ -208,10 +191,9 @@ type chunkOf struct {
 	chunk
 }
 
-// follows reports whether a chunk goes on with what the one before it ends with:
-// what lies between them in the file is not in the clip.
+// follows reports whether a chunk goes on with what another ends with.
 func (c chunkOf) follows(before chunkOf) bool {
-	return c.cut == before.cut && c.of.from == before.of.to && c.description == before.description
+	return c.cut == before.cut && c.of.from == before.of.to && c.offset == before.offset+before.size && c.description == before.description
 }
 
 // decoding returns when the first of the delivered samples is decoded and when

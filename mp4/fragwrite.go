@@ -152,7 +152,7 @@ func (c *clip) writeFragment(s section) (written, error) {
 	head := c.moof(s, trafs, media)
 	out := written{parts: []seek.Part{seek.Literal(head, "moof")}, size: int64(len(head)) + media}
 	for _, ch := range all {
-		out.parts = append(out.parts, s.media(seek.Range{Offset: ch.offset, Length: ch.size})...)
+		out.parts = append(out.parts, s.mediaOf(ch)...)
 		c.chunks = append(c.chunks, *ch)
 	}
 	out.parts = joinParts(out.parts)
@@ -181,6 +181,23 @@ func (c *clip) writeRuns(s section) (written, error) {
 	return out, nil
 }
 
+// mediaOf returns the parts with the samples of a chunk. The number of a time code
+// is changed.
+func (s *section) mediaOf(ch *placed) []seek.Part {
+	at := seek.Range{Offset: ch.offset, Length: ch.size}
+	out := s.media(at)
+	if ch.frames == 0 {
+		return out
+	}
+	by := Timecode{ch.frames}
+	if code := slices.Clone(out[0].Literal); int64(len(code)) == at.Length && by.apply(code) == nil {
+		return []seek.Part{seek.Literal(code, "time code")}
+	}
+	part := seek.Bytes(s.info, at, "time code")
+	part.Rewrite = by
+	return []seek.Part{part}
+}
+
 // media returns the parts with a range of samples: what is in memory, and the
 // rest.
 func (s *section) media(at seek.Range) []seek.Part {
@@ -201,7 +218,7 @@ func joinParts(parts []seek.Part) []seek.Part {
 		if p.Size == 0 {
 			continue
 		}
-		if n := len(out) - 1; n >= 0 && p.Resource != nil && out[n].Resource == p.Resource && out[n].Rewrite == nil && out[n].End() == p.Offset {
+		if n := len(out) - 1; n >= 0 && p.Resource != nil && out[n].Resource == p.Resource && out[n].Rewrite == nil && p.Rewrite == nil && out[n].End() == p.Offset {
 			out[n].Length += p.Length
 			out[n].Size += p.Size
 			continue

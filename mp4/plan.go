@@ -313,8 +313,11 @@ func (c *clip) add(v *view, t *track, want fragment.Interval) error {
 		cut.pieces = []piece{{start: want.Start, end: want.End, from: from, to: to}}
 	}
 	cut.want, cut.base, cut.original = want, from, c.original
-	if c.fragmented {
-		cut.trimStart, cut.trimEnd, cut.frames = 0, 0, 0
+	if c.fragmented && t.handler != "tmcd" {
+		cut.trimStart, cut.trimEnd = 0, 0
+	}
+	if v.hole != nil {
+		cut.trimEnd = 0
 	}
 	if v.hole != nil && v.hole.before > 0 {
 		cut.holed, cut.behind = true, v.spans[t.id][v.hole.before-1].to
@@ -450,18 +453,16 @@ func (c *clip) place() (int64, error) {
 			if err != nil {
 				return 0, err
 			}
+			sample := r.from
 			for _, ch := range chunks {
 				if size >= 0 && ch.offset+ch.size > size {
 					return 0, cut.track.outside(ch, size)
 				}
-				if cut.frames > 0 && r.from == cut.ranges[0].from && ch == chunks[0] {
-					first := chunk{offset: ch.offset, samples: 1, size: cut.track.tables.size(r.from), description: ch.description}
-					c.chunks = append(c.chunks, placed{cut: i, order: len(c.chunks), chunk: first, frames: cut.frames})
-					ch.offset, ch.samples, ch.size = ch.offset+first.size, ch.samples-1, ch.size-first.size
+				for _, p := range cut.placed(ch, sample) {
+					p.cut, p.order = i, len(c.chunks)
+					c.chunks = append(c.chunks, p)
 				}
-				if ch.samples > 0 {
-					c.chunks = append(c.chunks, placed{cut: i, order: len(c.chunks), chunk: ch})
-				}
+				sample += ch.samples
 			}
 		}
 	}

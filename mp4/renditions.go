@@ -168,7 +168,7 @@ func (c *clip) planSections() (*formats.Plan, error) {
 			ch.at = size
 			size += ch.size
 			c.chunks = append(c.chunks, ch)
-			media = append(media, s.media(seek.Range{Offset: ch.offset, Length: ch.size})...)
+			media = append(media, s.mediaOf(&ch)...)
 		}
 	}
 	c.timescale = c.movieTimescale()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/seek"
@@ -42,14 +43,18 @@ func (t *track) readTimecode() (code timecode, ok bool) {
 
 // countFrames makes a cut of a time code begin with the first frame that begins in
 // the interval, as its pictures do, and tells by how much its number is greater than
-// that of the sample's first.
+// that of the sample's first. Where a later edit shows what lies before that, the
+// sample stays as it is: readers that honour edit lists have the right number.
 func (c *cut) countFrames() {
 	code, ok := c.track.readTimecode()
 	s := c.track.tables
-	if !ok || len(c.pieces) != 1 || c.pieces[0].still || s.size(c.pieces[0].samples.from) != code.width {
+	if !ok || len(c.pieces) == 0 || c.pieces[0].still || s.size(c.pieces[0].samples.from) != code.width {
 		return
 	}
 	p := &c.pieces[0]
+	if p.samples.from != c.ranges[0].from || slices.ContainsFunc(c.pieces[1:], func(later piece) bool { return later.from < p.from }) {
+		return
+	}
 	first := s.decode(p.samples.from) * c.refine
 	ends := p.to
 	if p.samples.to > p.samples.from+1 {

@@ -43,7 +43,7 @@ func (c *clip) trafs(s section) ([]traf, error) {
 
 // add adds a chunk that begins with a sample.
 func (t *traf) add(ch chunk, sample int64) {
-	t.chunks = append(t.chunks, placed{chunk: ch})
+	t.chunks = append(t.chunks, t.cut.placed(ch, sample)...)
 	if n := len(t.ranges) - 1; n >= 0 && t.ranges[n].to == sample {
 		t.ranges[n].to += ch.samples
 		return
@@ -65,9 +65,19 @@ func (t *traf) each(f func(sample, duration int64)) {
 			if i == r.to-1 && n+1 < len(t.ranges) {
 				lasts = s.decode(t.ranges[n+1].from) - s.decode(i)
 			}
-			f(i, lasts*t.cut.refine)
+			f(i, t.cut.lasts(i, lasts))
 		}
 	}
+}
+
+// lasts returns how long a sample lasts in a fragmented clip, in the cut's
+// timescale, by how long it does in the track's.
+func (c *cut) lasts(sample, ticks int64) int64 {
+	ticks = ticks*c.refine - c.trimmed(sample)
+	if n := len(c.ranges); n > 0 && sample == c.ranges[n-1].to-1 {
+		ticks -= c.trimEnd
+	}
+	return max(0, ticks)
 }
 
 // moof writes a fragment's moof and the header of its mdat.
@@ -94,10 +104,11 @@ func (c *clip) moof(s section, trafs []traf, media int64) []byte {
 func (t *traf) uniform() (d fragmentDefaults, has uint32) {
 	s, first := t.cut.track.tables, t.first()
 	d = fragmentDefaults{
-		description: t.chunks[0].description, duration: uint32((s.duration(first) - s.gaps[first]) * t.cut.refine),
+		description: t.chunks[0].description, duration: uint32(t.cut.lasts(first, s.duration(first)-s.gaps[first])),
 		size: uint32(s.size(first)), flags: s.flags(first),
 	}
-	if len(s.durations(first, t.end())) > 1 || len(s.gaps) > 0 || len(t.ranges) > 1 {
+	trimmed := t.cut.trimStart != 0 || t.cut.trimEnd != 0
+	if len(s.durations(first, t.end())) > 1 || len(s.gaps) > 0 || len(t.ranges) > 1 || trimmed {
 		has |= trunDuration
 	}
 	if slices.ContainsFunc(s.offsets(first, t.end()), func(o run) bool { return o.value != 0 }) {

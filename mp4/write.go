@@ -351,7 +351,7 @@ func (c *clip) mediaTime(cut *cut, p piece) int64 {
 		return max(0, p.from+cut.delta()*cut.refine)
 	}
 	first := p.samples.from
-	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimStart + cut.lift()
+	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimmed(first) + cut.lift()
 }
 
 // writeEdits writes an edts.
