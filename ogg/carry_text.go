@@ -13,6 +13,8 @@ const (
 	// through for the text that still shows there, and how many of the clip's own
 	// for a text behind that names it.
 	textBack = 1 << 20
+	// textBehind is how many bytes behind the end of all else text is carried.
+	textBehind = 8 << 20
 	// textAround is how far from where a named text has to be it is looked for.
 	textAround = 64 << 10
 )
@@ -69,7 +71,10 @@ func (c *cutting) around(bound stretch, ok bool, text map[*stream]stretch) (stre
 		return bound, ok
 	}
 	if at.after == nil {
-		at.to = min(c.l.end, at.to+maxRegion/4)
+		if at.to += textBehind; at.to < c.l.end {
+			c.textCut = at.to
+		}
+		at.to = min(at.to, c.l.end)
 	}
 	if !ok {
 		return at, true
@@ -126,6 +131,15 @@ func (c *cutting) carryText(ctx context.Context, k *carried) error {
 			return err
 		}
 		cues = append(named, cues...)
+	}
+	late, err := c.lateText(ctx, k, append(slices.Clip(cues), k.behind...))
+	if err != nil {
+		return err
+	}
+	if c.behind != nil {
+		k.behind = append(k.behind, late...)
+	} else {
+		cues = append(cues, late...)
 	}
 	slices.SortStableFunc(cues, func(a, b placed) int { return cmp.Compare(a.from, b.from) })
 	for i, q := range cues {
@@ -202,6 +216,36 @@ func (c *cutting) namedText(ctx context.Context, k *carried, cues []placed) ([]p
 		}
 	}
 	return named, nil
+}
+
+// lateText looks behind the clip for texts that begin in it: where several share a
+// page, it stands where the last of them begins.
+func (c *cutting) lateText(ctx context.Context, k *carried, known []placed) (late []placed, err error) {
+	shared := false
+	for i, q := range known {
+		if q.from >= k.end {
+			return nil, nil // the next page was seen
+		}
+		shared = shared || i > 0 && known[i-1].ends.off == q.ends.off
+	}
+	if !shared || k.s.track.Codec != "kate" { // CMML does not say when its texts begin but by the page
+		return nil, nil
+	}
+	from := c.before.to
+	if c.behind != nil {
+		from = c.behind.to
+	}
+	r, err := c.l.readRegion(ctx, c.w, from, min(from+textBack, c.l.end))
+	if err != nil {
+		return nil, err
+	}
+	there, _ := r.cues(k.s, c.l)
+	for _, q := range there {
+		if q.from < k.end {
+			late = append(late, q)
+		}
+	}
+	return late, nil
 }
 
 // later reports whether one of the cues begins after from and not after start.

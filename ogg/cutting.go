@@ -33,6 +33,7 @@ type cutting struct {
 	clock                 *stream
 	shows, ends           map[*stream]stretch
 	before, behind, ahead *region
+	textCut               int64 // text from here on, far behind all else, is not carried; 0: it is
 
 	t0      fragment.Time // clip time 0 on the file's own clock
 	carried []*carried

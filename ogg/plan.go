@@ -29,7 +29,7 @@ func (c *cutting) assemble(resource *seek.Info) *clip {
 	for _, s := range streams {
 		z.streams[s.s.serial] = s
 		for _, q := range s.early {
-			z.addCue(s, q)
+			z.addCue(s, q, s.s.granuleOf(q))
 		}
 	}
 	from, to, next, end := c.edges()
@@ -247,7 +247,7 @@ func (c *cutting) layText(z *zone, s *laid, from int64) {
 	s.w.open = false
 	for _, q := range s.behind {
 		if q.begins.off >= from && q.from < s.end {
-			z.addCue(s, q)
+			z.addCue(s, q, q.granule) // one that shared its page may be later than others before it
 		}
 	}
 }
@@ -285,6 +285,10 @@ func (c *cutting) state(out *clip) {
 	for _, d := range c.damage() {
 		out.warnings = append(out.warnings, d.warning())
 	}
+	if c.textCut > 0 {
+		out.warnings = append(out.warnings, fragment.Warning{Reason: fmt.Sprintf(
+			"at byte %d: text from here on is not carried: it stands more than %d bytes behind the end of all other streams", c.textCut, textBehind)})
+	}
 	for _, k := range c.carried {
 		if k.missed {
 			out.warnings = append(out.warnings, fragment.Warning{Reason: fmt.Sprintf(
@@ -309,6 +313,7 @@ func (c *cutting) damage() []damage {
 	if end := c.streamsEnd(); end > 0 && end < c.l.end && !slices.ContainsFunc(all, func(d damage) bool { return d.off >= end }) {
 		all = append(all, damage{end, c.l.end, "data behind the end of every stream"})
 	}
+	all = slices.DeleteFunc(all, func(d damage) bool { return d.end == c.textCut && d.reason == cutOff }) // the page goes on
 	slices.SortStableFunc(all, func(a, b damage) int { return cmp.Compare(a.off, b.off) })
 	return slices.Compact(all)
 }

@@ -23,6 +23,9 @@ type pageReader struct {
 	barren int64 // bytes without a page that were read since the last one
 }
 
+// cutOff is the reason of damage at the end of what is read.
+const cutOff = "page cut off by the end"
+
 // maxBarren is how many bytes are read at once, at most, where there was no page.
 const maxBarren = 1 << 20
 
@@ -48,7 +51,7 @@ func (r *pageReader) next(ctx context.Context) ([]page, error) {
 		end := r.at + int64(len(data))
 		r.ended = int64(len(data)) < n || r.to >= 0 && end >= r.to || end == r.w.Info().Size
 		if r.ended && s.rest < end {
-			r.passOver(damage{s.rest, end, "page cut off by the end"})
+			r.passOver(damage{s.rest, end, cutOff})
 			s.rest = end
 		}
 		if s.rest == r.at { // less than a page

@@ -361,7 +361,7 @@ func (x textStream) readText(t testing.TB, clip []byte, serial uint32) (out []cu
 					}
 					continue
 				}
-				if base := last >> textShift; (x.group <= 1 || alone) && (begins != c.from || c.from-c.backlink != base) || c.backlink > c.from {
+				if base := last >> textShift; (x.group <= 1 || alone && c.from == 0) && (begins != c.from || c.from-c.backlink != base) || c.backlink > c.from {
 					t.Errorf("%+v on a page of %d|%d", c, base, begins-base)
 				}
 				out = append(out, c)
@@ -540,7 +540,8 @@ func TestText(t *testing.T) {
 }
 
 // Kate is to have one text on a page. Where a page has more, those in front of its
-// last, which stand there too late, come along with it.
+// last, which stand there too late, come along with it, also where that begins behind
+// the clip.
 func TestTextCrowded(t *testing.T) {
 	x := textStream{kate: true, cues: lines(), end: 14000, group: 2}
 	for host, file := range hosts(t) {
@@ -548,7 +549,7 @@ func TestTextCrowded(t *testing.T) {
 			continue
 		}
 		o := mustOpenBytes(t, x.among(t, file))
-		for _, i := range []interval{{5.03, 9.07}, {2.5, 13}, {7, 10.2}} {
+		for _, i := range []interval{{5.03, 9.07}, {2.5, 13}, {7, 10.2}, {5.03, 7}, {9, 11}, {2.5, 11}} {
 			for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
 				t.Run(fmt.Sprintf("%s %s %v", host, timeline, i), func(t *testing.T) {
 					x.checkText(t, o, formats.Selection{Timeline: timeline}, i, seconds)
@@ -641,6 +642,26 @@ func TestTextBehindSound(t *testing.T) {
 				x.checkText(t, o, formats.Selection{Tracks: []string{"2"}}, i, 14)
 			}
 		})
+	}
+}
+
+// Text is carried as far as 8 MiB behind the end of all else; where there is more, a
+// warning says so, and nothing else is said of the page at which that is.
+func TestTextFarBehindSound(t *testing.T) {
+	for large, warned := range map[int]bool{120_000: false, 250_000: true} {
+		x := textStream{kate: true, end: 124_000}
+		for n := range int64(60) {
+			x.cues = append(x.cues, cue{4000 + n*2000, 5500 + n*2000, fmt.Sprint("text ", n, strings.Repeat(" ", large)), 0})
+		}
+		o := mustOpenBytes(t, x.among(t, pcmFile(4)))
+		plan, clip := o.cut(t, between(2, 20))
+		if got, _ := x.readText(t, mustRead(t, clip), textSerial); !slices.Equal(got, x.within(2000, 20_000, 2000)) {
+			t.Errorf("%d texts of those near the sound", len(got))
+		}
+		switch warnings := fmt.Sprint(plan.Warnings); {
+		case !warned && len(plan.Warnings) > 0, warned && (len(plan.Warnings) != 1 || !strings.Contains(warnings, "is not carried")):
+			t.Errorf("texts of %d bytes: warnings %s", large, warnings)
+		}
 	}
 }
 
@@ -776,5 +797,84 @@ func TestTextRounds(t *testing.T) {
 				t.Errorf("%d round trips with text and %d for text alone, %d without", both, text, sound)
 			}
 		})
+	}
+}
+
+// Text of a resource of unknown length is that of one whose length is told, as far as
+// the interval reaches, and to its end.
+func TestTextUnknownLength(t *testing.T) {
+	for host, file := range map[string][]byte{"alone": nil, "pcm": pcmFile(seconds), "opus": mustRead(t, madeNamed(t, "opus-music").path(t))} {
+		for kind, x := range map[string]textStream{"kate": kinds()["kate"], "cmml": kinds()["cmml"], "kate, large": kinds()["kate, large"], "cmml, large": kinds()["cmml, large"]} {
+			data := x.alone()
+			if file != nil {
+				data = x.among(t, file)
+			}
+			for _, i := range []interval{{5.03, 9.07}, {12, 12.5}, {10.21, -1}} {
+				t.Run(fmt.Sprint(host, " ", kind, i), func(t *testing.T) {
+					t.Parallel()
+					source := seektest.New(data)
+					source.Unsized = true
+					o, err := open(t, source, formats.Env{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					x.checkText(t, o, formats.Selection{}, i, 14)
+				})
+			}
+		}
+	}
+}
+
+// Text that is appended to a growing resource is there for the next selection.
+func TestTextGrowing(t *testing.T) {
+	for host, file := range map[string][]byte{"alone": nil, "pcm": pcmFile(seconds), "opus": mustRead(t, madeNamed(t, "opus-music").path(t))} {
+		for _, kate := range []bool{true, false} {
+			for _, sized := range []bool{true, false} {
+				t.Run(fmt.Sprint(host, " kate ", kate, " sized ", sized), func(t *testing.T) {
+					t.Parallel()
+					x := textStream{kate: kate, cues: lines(), end: 14000}
+					data := x.alone()
+					if file != nil {
+						data = x.among(t, file)
+					}
+					var ends []int // of pages
+					at := 0
+					for _, p := range oggPages(t, data) {
+						at += len(p.bytes())
+						ends = append(ends, at)
+					}
+					half := ends[len(ends)*2/3]
+					source := seektest.Virtual(int64(half), bytes.NewReader(data))
+					source.Growing, source.Unsized = true, !sized
+					o, err := open(t, source, formats.Env{Growing: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					o.Plan(t.Context(), between(12.2, 12.6)) // not there yet
+					for _, size := range []int{half + 10, ends[len(ends)-2], len(data)} {
+						source.Change(int64(size), bytes.NewReader(data), `"2"`)
+						fixed := mustOpenBytes(t, data[:size])
+						want, err := fixed.Inspect(t.Context())
+						if err != nil {
+							t.Fatal(err)
+						}
+						got, err := o.Inspect(t.Context())
+						if err != nil || !got.Duration.Equal(want.Duration) {
+							t.Errorf("%d bytes: %s s, %v, want %s", size, got.Duration, err, want.Duration)
+						}
+						for _, i := range []interval{{2.5, 2.8}, {5.03, want.Duration.Seconds() - 0.5}, {5.7, -1}} {
+							_, clip := o.cut(t, between(i.a, i.b))
+							_, same := fixed.cut(t, between(i.a, i.b))
+							if !bytes.Equal(mustRead(t, clip), mustRead(t, same)) {
+								t.Errorf("%d bytes: the clip of %v is not that of a file of that length", size, i)
+							}
+						}
+					}
+					for _, i := range textIntervals[:4] {
+						x.checkText(t, o, formats.Selection{}, i, 14)
+					}
+				})
+			}
+		}
 	}
 }

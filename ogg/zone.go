@@ -131,9 +131,9 @@ func (z *zone) flushLast(s *laid) {
 	s.ended = true
 }
 
-// addCue lays a text on pages of its own.
-func (z *zone) addCue(s *laid, q placed) {
-	data, granule := q.data, s.s.granuleOf(q)
+// addCue lays a text on pages of its own. Granule is on the original's scale.
+func (z *zone) addCue(s *laid, q placed, granule int64) {
+	data := q.data
 	if s.shift.Kate {
 		data = kateShift(data, s.shift.Ticks, s.shift.End)
 	}
