@@ -241,7 +241,7 @@ func (c *cutting) lateText(ctx context.Context, k *carried, known []placed) (lat
 	}
 	there, _ := r.cues(k.s, c.l)
 	for _, q := range there {
-		if q.from < k.end {
+		if q.from < k.end && q.to > k.start {
 			late = append(late, q)
 		}
 	}

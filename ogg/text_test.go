@@ -549,7 +549,7 @@ func TestTextCrowded(t *testing.T) {
 			continue
 		}
 		o := mustOpenBytes(t, x.among(t, file))
-		for _, i := range []interval{{5.03, 9.07}, {2.5, 13}, {7, 10.2}, {5.03, 7}, {9, 11}, {2.5, 11}} {
+		for _, i := range []interval{{5.03, 9.07}, {2.5, 13}, {7, 10.2}, {5.03, 7}, {9, 11}, {2.5, 11}, {1, 4}, {5.7, 11.5}} {
 			for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
 				t.Run(fmt.Sprintf("%s %s %v", host, timeline, i), func(t *testing.T) {
 					x.checkText(t, o, formats.Selection{Timeline: timeline}, i, seconds)
