@@ -97,6 +97,9 @@ func (o *opening) parseBodies(bodies map[uint32][]byte) (err error) {
 	for at, id := range o.told {
 		if id != idCluster && at > m.first.offset {
 			m.others = append(m.others, at)
+			if m.endless() {
+				continue
+			}
 		}
 		switch id {
 		case idTags:

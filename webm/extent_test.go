@@ -101,3 +101,26 @@ func TestUnknownLength(t *testing.T) {
 		})
 	}
 }
+
+// TestIndexBehind: of a resource that can only be read in order, whose index and tags
+// stand behind the Clusters, no more is read than up to the end of the interval.
+func TestIndexBehind(t *testing.T) {
+	w := film{seconds: 60, bytes: 4000, end: fill(0x1254C367, 100), tell: 0x1254C367}.write()
+	for _, i := range []interval{{7.123, 12.5}, {0, 1}, {41.5, 44}, {50, -1}} {
+		src := seektest.New(w.data)
+		src.Info.Sequential = true
+		o := openUnsized(t, src)
+		if _, err := o.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, clip := o.Clip(t, i.selection())
+		end := i.b
+		if i.b < 0 {
+			end = 60
+		}
+		w.compare(t, readBack(t, clip), int64(i.a*1000), int64(end*1000))
+		if n, most := o.Source.Delivered(), w.clusters[min(int(end/2)+1, len(w.clusters)-1)]+1<<20; n > most {
+			t.Errorf("%v: %d bytes read, want no more than %d", i, n, most)
+		}
+	}
+}

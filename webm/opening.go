@@ -195,10 +195,17 @@ func (o *opening) complete() bool {
 	return o.ready() && cluster && len(o.second) == 0
 }
 
-// wanted reports whether a place that a SeekHead tells is worth a request.
+// wanted reports whether a place that a SeekHead tells is worth a request. Where a
+// resource can only be read in order, what stands behind the Clusters would cost all
+// of them, and clips can be made without; what stands before them the walk meets.
 func (o *opening) wanted(at int64, id uint32) bool {
 	switch id {
-	case idInfo, idTracks, idCues, idChapters:
+	case idCues, idChapters:
+		if o.m.endless() {
+			return false
+		}
+		fallthrough
+	case idInfo, idTracks:
 		_, ok := o.found[id]
 		return !ok
 	case idSeekHead:
