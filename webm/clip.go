@@ -108,10 +108,10 @@ func (p *planner) lastShown() (end int64) {
 }
 
 // holdsDuration reports whether the Segment has all of the duration that it states,
-// as far as was seen: where it states no size, its last sample tells.
+// as far as was seen: where it states no size, or grows, its last sample tells.
 func (p *planner) holdsDuration() bool {
 	m := p.m
-	if m.segment.size != unknownSize || !m.timed || m.growing || !p.end.ended {
+	if m.segment.size != unknownSize && !m.growing || !m.timed || !p.end.ended {
 		return m.holdsDuration()
 	}
 	return m.lastOf(p.end.blocks) >= m.start+m.duration-outlastSlack
@@ -155,6 +155,8 @@ func (p *planner) describe(plan *formats.Plan) {
 		plan.Presented, plan.Covered = between(present, d), between(covered, d)
 		if second := p.m.next.Load(); p.m.timed && second > 0 {
 			p.warn("the Segment at byte %d is cut off at byte %d, where another begins: its media end at %v s, not at %v", p.m.base, second, nanos(d-start), nanos(p.m.duration))
+		} else if p.m.timed && p.m.growing {
+			p.warn("the file has media up to %v s so far, not up to %v", nanos(d-start), nanos(p.m.duration))
 		} else if p.m.timed {
 			p.warn("the file is cut off: its media end at %v s, not at %v", nanos(d-start), nanos(p.m.duration))
 		}

@@ -110,10 +110,8 @@ func (p *planner) origin() int64 {
 
 // Plan resolves a selection.
 func (m *media) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, error) {
-	if !m.timed { // it may have more than when it was opened
-		if err := m.refresh(ctx); err != nil {
-			return nil, err
-		}
+	if err := m.refresh(ctx); err != nil { // it may have more than when it was opened
+		return nil, err
 	}
 	p, err := m.planner(s)
 	if err != nil {
