@@ -284,8 +284,9 @@ func (p *planner) seeTo(ctx context.Context, to int64) error {
 	return p.m.read(ctx, r)
 }
 
-// describeWhole states what whole Clusters present: from their first keyframe, or
-// without pictures their first sample, to their last.
+// describeWhole states what whole Clusters present: from their first keyframe or
+// sound, whichever is earlier, for no container states that less is played, to their
+// last sample.
 func (p *planner) describeWhole(plan *formats.Plan, from, to int64) {
 	first, sample, last := int64(maxOffset), int64(maxOffset), int64(0)
 	for _, b := range p.start.blocks {
@@ -294,7 +295,7 @@ func (p *planner) describeWhole(plan *formats.Plan, from, to int64) {
 			continue
 		}
 		at := p.time(b.ts, t)
-		if sample = min(sample, at); t.kind == p.main.kind && (!p.video || t.isKey(&b)) {
+		if sample = min(sample, at); t.kind == typeAudio || t.isKey(&b) {
 			first = min(first, at)
 		}
 	}
