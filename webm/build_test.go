@@ -70,6 +70,7 @@ type film struct {
 	soundless, pictureless   bool
 	extra                    func(cluster int) []byte // at the beginning of each
 	second                   int                      // pictures between keyframes of a second track of them, which begin amid those of the first; 0: none
+	coded                    []byte                   // ContentEncodings of the pictures
 	bitmap                   []byte                   // a VobSub subtitle at 6 s, for 3 s
 
 	front func(f *written) []byte // after Tracks
@@ -324,7 +325,7 @@ func (w *written) tracks() []byte {
 	var b []byte
 	if !w.pictureless {
 		b = append(b, el(0xAE, num(0xD7, 1), num(0x73C5, 11), num(0x83, 1), el(0x86, []byte("V_VP8")), num(0x23E383, 40e6),
-			el(0xE0, num(0xB0, 320), num(0xBA, 240)))...)
+			el(0xE0, num(0xB0, 320), num(0xBA, 240)), w.coded)...)
 	}
 	if !w.soundless {
 		head := append([]byte("OpusHead\x01\x01"), 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 0)

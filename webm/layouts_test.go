@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/webm"
@@ -229,6 +230,29 @@ func sameShots(t *testing.T, kind string, want, got []shot, zero int64) {
 		}
 		if d := got[i].at - (want[i].at - zero); d < -1 || d > 1 {
 			t.Fatalf("%s %d is at %d ms, want %d", kind, i, got[i].at, want[i].at-zero)
+		}
+	}
+}
+
+// TestOpaqueKeys: frames that are encrypted or compressed as a whole do not tell whether
+// they are keyframes; that a group refers to no other does.
+func TestOpaqueKeys(t *testing.T) {
+	encoding := func(b ...[]byte) []byte { return el(0x6D80, el(0x6240, b...)) }
+	for name, coded := range map[string][]byte{
+		"encrypted":  encoding(num(0x5033, 1), el(0x5035, num(0x47E1, 5), el(0x47E2, make([]byte, 16)))),
+		"compressed": encoding(num(0x5033, 0), el(0x5034, num(0x4254, 0))),
+	} {
+		w := film{seconds: 20, groups: true, index: "none", coded: coded}.write()
+		for _, p := range w.pictures {
+			if at := bytes.Index(w.data, p.frame); p.key {
+				p.frame[0] |= 1 // what VP8 has in other frames
+				w.data[at] |= 1
+			}
+		}
+		plan, data := mustOpen(t, w.data).Clip(t, seconds(9.3, 13))
+		w.compare(t, readBack(t, data), 9300, 13_000)
+		if !plan.Presented.Start.Equal(fragment.FromSeconds(8)) {
+			t.Errorf("%s: presented %v, want it from 8 s", name, plan.Presented)
 		}
 	}
 }

@@ -86,3 +86,36 @@ func TestSoundSearched(t *testing.T) {
 		}
 	}
 }
+
+// TestDurationHelps: without an index a stated duration makes searches cheaper, for it
+// tells where the last Cluster ends.
+func TestDurationHelps(t *testing.T) {
+	bytes := map[bool]int64{}
+	for _, untold := range []bool{false, true} {
+		w := film{seconds: 30, bytes: 50_000, index: "none", noDuration: untold}.write()
+		for _, a := range []float64{5, 9.3, 14.1, 19, 23.3} {
+			o := mustOpen(t, w.data)
+			o.Clip(t, seconds(a, a+1.9))
+			bytes[untold] += o.Totals.Transfer().Bytes
+		}
+	}
+	if bytes[false] > bytes[true]*4/5 {
+		t.Errorf("%d bytes where the duration is stated, %d where it is not", bytes[false], bytes[true])
+	}
+}
+
+// TestLargeClustersUnsized: in a resource of unknown length the looks at how far it goes
+// are large enough to show Clusters of some hundred KB, so that it is not read whole.
+func TestLargeClustersUnsized(t *testing.T) {
+	w := live(film{seconds: 60, bytes: 15_000, index: "none", heads: "none"}).write()
+	intervals := []float64{5, 9.3, 14.1, 19, 23.3, 40, 55}
+	var bytes int64
+	for _, a := range intervals {
+		o := openUnsized(t, seektest.New(w.data))
+		o.Clip(t, seconds(a, a+1.9))
+		bytes += o.Totals.Transfer().Bytes
+	}
+	if size := int64(len(w.data)); bytes > size*int64(len(intervals))/2 {
+		t.Errorf("%d bytes for %d clips of a file of %d", bytes, len(intervals), size)
+	}
+}
