@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/faultserver"
 	"github.com/mediafrag/mediafrag/internal/samples"
 	"github.com/mediafrag/mediafrag/seek"
@@ -246,6 +248,84 @@ func TestOggGrowing(t *testing.T) {
 		}
 		if err := os.Truncate(path, 0); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// oggChecksum is that of a page whose own is zero (RFC 3533, section 6).
+func oggChecksum(page []byte) (crc uint32) {
+	for _, b := range page {
+		crc ^= uint32(b) << 24
+		for range 8 {
+			crc = crc<<1 ^ crc>>31*0x04c11db7
+		}
+	}
+	return crc
+}
+
+// A server that replaces the file and tells no versions apart: where the length is
+// the same too, the pages of both do not fit together, and that is told. Nothing of
+// the other version's length is taken at all.
+func TestOggReplacedWithoutValidator(t *testing.T) {
+	old := ogv(t)
+	pages := mediaPages(old)
+	at := pages[0]
+	shifted := func(n int) []byte { // the same pages, of which the first media page comes n times
+		out := bytes.Clone(old[:at])
+		for range n {
+			out = append(out, old[at:pages[1]]...)
+		}
+		return append(out, old[at:]...)
+	}
+	serials := bytes.Clone(old) // of another recording
+	for i, p := range pages {
+		end := len(serials)
+		if i+1 < len(pages) {
+			end = pages[i+1]
+		}
+		serials[p+14] ^= 0x55
+		clear(serials[p+22 : p+26])
+		binary.LittleEndian.PutUint32(serials[p+22:], oggChecksum(serials[p:end]))
+	}
+	flipped := bytes.Clone(old) // and checksums that are not right for it
+	for i := at; i < len(flipped); i += 4000 {
+		flipped[i] ^= 0x10
+	}
+	for name, other := range map[string][]byte{
+		"shifted":      shifted(1)[:len(old)],
+		"serials":      serials,
+		"other bytes":  flipped,
+		"shorter":      old[:len(old)-1000],
+		"longer":       shifted(2),
+		"of no format": bytes.Repeat([]byte("error "), len(old)/6+1)[:len(old)],
+	} {
+		for _, form := range []formats.Form{formats.Standalone, formats.Verbatim} {
+			t.Run(fmt.Sprint(name, " ", form), func(t *testing.T) {
+				t.Parallel()
+				server := faultserver.Start(t, faultserver.Config{Files: map[string]faultserver.File{"/m.ogv": {Content: old, Type: "video/ogg"}}})
+				c := &client.Client{}
+				t.Cleanup(c.CloseIdleConnections)
+				r, err := c.Open(t.Context(), server.URL+"/m.ogv")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				clip, err := r.Select(t.Context(), formats.Selection{Interval: fragment.Between(fragment.FromSeconds(3), fragment.FromSeconds(17)), Form: form})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer clip.Close()
+				server.Set("/m.ogv", faultserver.File{Content: other, Type: "video/ogg"})
+				server.Reset()
+				got, err := io.ReadAll(clip)
+				if server.Stats().Requests == 0 {
+					t.Fatal("nothing was asked for after the change")
+				}
+				t.Logf("%d bytes, %v, damage %v", len(got), err, clip.Damage())
+				if err == nil && len(clip.Damage()) == 0 {
+					t.Errorf("two versions were mixed in %d bytes and nothing says so", len(got))
+				}
+			})
 		}
 	}
 }
