@@ -26,6 +26,7 @@ type cut struct {
 	list     *media
 	base     *playlist
 	interval fragment.Interval // clamped to the playlist
+	asked    fragment.Interval // not clamped
 	// first and last are the segments that are needed, last included.
 	first, last int
 	warnings    []fragment.Warning
@@ -65,7 +66,7 @@ func (m *Medium) newCut(s *stream, i fragment.Interval) (*cut, error) {
 	published := *list
 	published.media = list.media.upTo(i)
 	c := m.cutOf(s, &published, i)
-	c.interval = i.Clamp(segments.Time(c.list.duration()))
+	c.asked, c.interval = i, i.Clamp(segments.Time(c.list.duration()))
 	if c.list.growing() && (i.Open || segments.Time(c.list.duration()).Less(i.End)) {
 		c.warn("the stream is live: this is what is published of %s so far", i)
 	}

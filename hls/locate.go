@@ -114,13 +114,20 @@ func (l *locator) locate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, known := l.clocks[l.list.segments[l.first].discontinuity]; known {
+	run := l.list.segments[l.first].discontinuity
+	if _, known := l.clocks[run]; known {
 		if wrong {
 			l.warn(wrongDurations)
 		}
 	} else if wrong || l.odd() {
+		zero := l.zero[run]
 		if err := l.beginning(ctx, wrong); err != nil {
 			return err
+		}
+		if wrong || l.zero[run] != zero {
+			if err := l.reachEnd(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if err := l.locateStart(ctx); err != nil {
@@ -135,6 +142,24 @@ func (l *locator) locate(ctx context.Context) error {
 		return nil
 	}
 	return l.locateEnd(ctx)
+}
+
+// reachEnd has an interval that goes on to the end of a playlist whose durations are
+// wrong go on to that of its last segment.
+func (l *locator) reachEnd(ctx context.Context) error {
+	toEnd := l.asked.Open || !l.asked.End.Less(segments.Time(l.list.duration()))
+	if l.open || !toEnd || l.last != len(l.list.segments)-1 || l.list.segments[l.last].discontinuity != l.list.segments[l.first].discontinuity {
+		return nil
+	}
+	x, err := l.times(ctx, l.last)
+	if err != nil {
+		return err
+	}
+	l.interval.End = segments.Time(x.end)
+	if !l.asked.Open {
+		l.interval.End = l.interval.End.Min(l.asked.End)
+	}
+	return nil
 }
 
 // doubtful reports whether timestamps contradict the durations in the playlist

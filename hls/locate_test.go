@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/mpegts"
 	"github.com/mediafrag/mediafrag/internal/seektest"
@@ -69,6 +70,76 @@ func TestWrongBefore(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWrongToTheEnd: an interval that goes on to the end of a playlist whose durations
+// are wrong has all of its last segment, where pictures and sound are apart, too, and
+// no more than there is.
+func TestWrongToTheEnd(t *testing.T) {
+	ts, fmp4, apart := tsPresentation(t), fmp4Presentation(t), apartPresentation(t)
+	for _, test := range []struct {
+		name  string
+		dir   string
+		first string // said of the first segment, and of the others
+		said  string
+		a, b  float64 // b: 0 is open
+	}{
+		{"shorter", ts, "3.2", "3.2", 22, 0},
+		{"shorter, fragments", fmp4, "3.2", "3.2", 22, 0},
+		{"shorter, apart", apart, "3.2", "3.2", 22, 39.9},
+		{"shorter, and an end beyond that", fmp4, "3.2", "3.2", 22, 38},
+		{"the first alone", fmp4, "1", "4", 30, 0},
+		{"longer", fmp4, "5", "5", 32, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := newOrigin()
+			o.putFolder(t, "https://host.test/w", test.dir)
+			list := func(folder, ext string) string {
+				text := head
+				if ext == ".m4s" {
+					text += "#EXT-X-MAP:URI=\"" + folder + "init.mp4\"\n"
+				}
+				for i := range 10 {
+					said := test.said
+					if i == 0 {
+						said = test.first
+					}
+					text += fmt.Sprintf("#EXTINF:%s,\n%ss%03d%s\n", said, folder, i, ext)
+				}
+				return text + "#EXT-X-ENDLIST\n"
+			}
+			ext := ".m4s"
+			switch test.dir {
+			case ts:
+				ext = ".ts"
+			case apart:
+				o.putFolder(t, "https://host.test/w/v", test.dir+"/v")
+				o.putFolder(t, "https://host.test/w/a", test.dir+"/a")
+				o.put("https://host.test/w/vl.m3u8", []byte(list("v/", ext)))
+				o.put("https://host.test/w/al.m3u8", []byte(list("a/", ext)))
+			}
+			o.put("https://host.test/w/wrong.m3u8", []byte(list("", ext)))
+			if test.dir == apart {
+				o.put("https://host.test/w/wrong.m3u8", []byte("#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",DEFAULT=YES,URI=\"al.m3u8\"\n#EXT-X-STREAM-INF:BANDWIDTH=1000,CODECS=\"avc1.64000b,mp4a.40.2\",AUDIO=\"a\"\nvl.m3u8\n"))
+			}
+			s := between(test.a, test.b)
+			if test.b == 0 {
+				s = formats.Selection{Interval: fragment.From(fragment.FromSeconds(test.a))}
+				test.b = 40
+			}
+			m := o.mustOpen(t, "https://host.test/w/wrong.m3u8", formats.Env{})
+			p := mustPlan(t, m, s)
+			path := write(t, "clip"+ext, clip(t, m, p))
+			if ext == ".ts" {
+				checkPictures(t, path, test.a, test.b)
+			} else {
+				checkClip(t, fmp4, path, test.a, test.b)
+			}
+			if end := p.Requested.End.Seconds(); end < test.b-0.1 || end > test.b+0.1 {
+				t.Errorf("requested is %s, want up to %g", p.Requested, test.b)
+			}
+		})
 	}
 }
 

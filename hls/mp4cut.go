@@ -277,6 +277,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection, 
 		if i > 0 {
 			maps.Copy(t.begins, all[0].begins)
 			maps.Copy(t.later, all[0].later)
+			t.interval.End = all[0].interval.End
 		}
 		if err := t.locate(ctx); err != nil {
 			return nil, err

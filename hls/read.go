@@ -101,7 +101,10 @@ func (r *reader) read(text string) error {
 	for rest != "" {
 		r.offset = len(text) - len(rest)
 		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
+		line, rest = rest, ""
+		if i := strings.IndexAny(line, "\r\n"); i >= 0 { // CR by itself is against RFC 8216 section 4.1, but players know it
+			line, rest = line[:i], line[i+1:]
+		}
 		line = strings.TrimSpace(line)
 		if !begun { // some writers put comments before the signature
 			if begun = strings.HasPrefix(line, signature); !begun && line != "" && line[0] != '#' {

@@ -141,6 +141,8 @@ func TestSegments(t *testing.T) {
 			[]want{{"a", time.Second, seek.Range{Offset: 5, Length: 10}, false, false, 0, 0}, {"a", time.Second, whole, false, false, 1, 0}, {"a", time.Second, whole, true, false, 2, 0}}},
 		{"BOM, CRLF, blank lines, unknown tags, comments", "\ufeff#EXTM3U\r\n\r\n#EXT-X-TARGETDURATION:4\r\n#EXT-FOO:bar\r\n# hello\r\n#EXTINF:2.5,a title, with a comma\r\n\r\nx y.ts\r\n",
 			[]want{{"x y.ts", 2500 * time.Millisecond, whole, false, false, 0, 0}}},
+		{"CR alone", "#EXTM3U\r#EXT-X-TARGETDURATION:4\r#EXTINF:2.5,\rx.ts\r#EXTINF:3,\ry.ts",
+			[]want{{"x.ts", 2500 * time.Millisecond, whole, false, false, 0, 0}, {"y.ts", 3 * time.Second, whole, false, false, 1, 0}}},
 		{"sequences", head + "#EXT-X-MEDIA-SEQUENCE:7\n#EXT-X-DISCONTINUITY-SEQUENCE:3\n#EXTINF:1\na\n#EXT-X-DISCONTINUITY\n#EXT-X-GAP\n#EXTINF:1\nb\n",
 			[]want{{"a", time.Second, whole, false, false, 7, 3}, {"b", time.Second, whole, false, true, 8, 4}}},
 		{"sequences behind the segments", head + "#EXTINF:1\na\n#EXT-X-MEDIA-SEQUENCE:7\n", []want{{"a", time.Second, whole, false, false, 7, 0}}},
