@@ -221,6 +221,24 @@ f
 	}
 }
 
+// TestDateJumps: where the clock of the wall jumps, a time and a date at the bound
+// belong to what follows; behind the last segment it goes on.
+func TestDateJumps(t *testing.T) {
+	m := mustParse(t, head+"#EXT-X-PROGRAM-DATE-TIME:2026-01-02T03:00:00Z\n#EXTINF:4\na\n#EXT-X-PROGRAM-DATE-TIME:2026-01-02T04:00:00Z\n#EXTINF:4\nb\n").media
+	hour := time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)
+	for at, want := range map[time.Duration]time.Time{
+		3 * time.Second: hour.Add(-time.Hour + 3*time.Second), 4 * time.Second: hour, 8 * time.Second: hour.Add(4 * time.Second), 9 * time.Second: hour.Add(5 * time.Second),
+	} {
+		if got, ok := m.at(at); !ok || !got.Equal(want) {
+			t.Errorf("%v is %v, %v, want %v", at, got, ok, want)
+		}
+	}
+	if got, ok := m.timeOf(hour); !ok || got != 4*time.Second {
+		t.Errorf("%v is at %v, %v, want 4 s", hour, got, ok)
+	}
+}
+
+// TestDates reads what dates playlists tell.
 func TestDates(t *testing.T) {
 	p := mustParse(t, head+`#EXTINF:4
 a
