@@ -66,7 +66,7 @@ func TestSteering(t *testing.T) {
 		{"another version", `{"VERSION":2,"PATHWAY-PRIORITY":["C"]}`, "a", "b"},
 		{"a manifest without end", strings.Repeat(" ", 1<<20) + `{"VERSION":1,"PATHWAY-PRIORITY":["C"]}`, "a", "b"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		seektest.Counted(t, test.name, func(t *testing.T) {
 			o := steeredOrigin(t, test.manifest, "a b c d", test.down)
 			m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
 			clip(t, m, mustPlan(t, m, between(9, 11)))
@@ -123,7 +123,9 @@ func TestSlowSteering(t *testing.T) {
 // TestSteeringLater: a manifest that came in time is the order of what is loaded
 // later, is asked for again when its time is over, and then at the address that
 // it gave.
-func TestSteeringLater(t *testing.T) {
+func TestSteeringLater(t *testing.T) { synctest.Test(t, testSteeringLater) }
+
+func testSteeringLater(t *testing.T) {
 	o := steeredOrigin(t, `{"VERSION":1,"TTL":60,"RELOAD-URI":"again","PATHWAY-PRIORITY":["C","B"]}`, "a b c", "")
 	o.put("https://host.test/again?_HLS_pathway=C", []byte(`{"VERSION":1,"PATHWAY-PRIORITY":["B"]}`))
 	m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
@@ -172,7 +174,9 @@ func TestSteeringManifests(t *testing.T) {
 }
 
 // TestHostIsDown: a host that gives no answer is not asked for each segment.
-func TestHostIsDown(t *testing.T) {
+func TestHostIsDown(t *testing.T) { synctest.Test(t, testHostIsDown) }
+
+func testHostIsDown(t *testing.T) {
 	o := steeredOrigin(t, `{"VERSION":1,"PATHWAY-PRIORITY":["A","C"]}`, "a b c", "")
 	m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
 	down := 0

@@ -3,12 +3,14 @@ package hls
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -382,14 +384,16 @@ func TestDecryptAnywhere(t *testing.T) {
 }
 
 // TestDeadlines: a source that never answers ends with the context.
-func TestDeadlines(t *testing.T) {
+func TestDeadlines(t *testing.T) { synctest.Test(t, testDeadlines) }
+
+func testDeadlines(t *testing.T) {
 	o := newOrigin()
 	o.putFolder(t, "https://host.test/ts", tsPresentation(t))
 	m := o.mustOpen(t, "https://host.test/ts/media.m3u8", formats.Env{})
 	o.sources["https://host.test/ts/s003.ts"].Latency = time.Hour
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := m.Plan(ctx, between(10, 13)); err == nil {
-		t.Error("a plan without its last segment")
+	if _, err := m.Plan(ctx, between(10, 13)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a plan without its last segment: %v", err)
 	}
 }
