@@ -57,9 +57,10 @@ func TestAudioFrames(t *testing.T) {
 // many samples a segment has.
 func packedPresentation(t testing.TB, o *origin, codec, ext string, tagged bool) (original string) {
 	t.Helper()
-	dir := made(t, "packed", func(string) {})
+	dir := made(t, "packed"+ext, func(dir string) {
+		oracle.FFmpeg(t, "-i", base(t), "-vn", "-c:a", codec, "-b:a", "96k", "-write_xing", "0", "-id3v2_version", "0", filepath.Join(dir, "whole"+ext))
+	})
 	original = filepath.Join(dir, "whole"+ext)
-	oracle.FFmpeg(t, "-i", base(t), "-vn", "-c:a", codec, "-b:a", "96k", "-write_xing", "0", "-id3v2_version", "0", original)
 	b, err := os.ReadFile(original)
 	if err != nil {
 		t.Fatal(err)

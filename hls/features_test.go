@@ -489,9 +489,10 @@ func TestManyStretches(t *testing.T) {
 	if len(c.pieces) != 100 || held > 2 {
 		t.Errorf("of %d segments that were read %d are held, want those at the ends", len(c.pieces), held)
 	}
-	pictures := checkDecodes(t, write(t, "clip.ts", clip(t, m, p))).Video[0]
-	if len(pictures) != 100*100 {
-		t.Errorf("%d pictures, want 10000", len(pictures))
+	n := full(100, 20) // that are decoded
+	pictures := checkDecodes(t, write(t, "clip.ts", clip(t, m, mustPlan(t, m, between(2, float64(4*n-2)))))).Video[0]
+	if len(pictures) != 100*n {
+		t.Errorf("%d pictures, want %d", len(pictures), 100*n)
 	}
 	for i := 1; i < len(pictures); i++ { // the clocks of all stretches go on from the first's
 		if step := pictures[i].Time - pictures[i-1].Time; step < 0.0399 || step > 0.0401 {

@@ -17,7 +17,7 @@ func mkbox(typ string, payload ...[]byte) []byte {
 	for _, p := range payload {
 		n += len(p)
 	}
-	out := append(be.AppendUint32(nil, uint32(n)), typ...)
+	out := append(be.AppendUint32(make([]byte, 0, n), uint32(n)), typ...)
 	for _, p := range payload {
 		out = append(out, p...)
 	}
@@ -73,8 +73,9 @@ type tableForm struct {
 
 func (t *testTrack) payload(i int) []byte {
 	out := make([]byte, t.sizes[i])
+	first := byte(int(t.id)*31 + i*7)
 	for n := range out {
-		out[n] = byte(int(t.id)*31 + i*7 + n)
+		out[n] = first + byte(n)
 	}
 	if len(out) > 8+len(t.within) {
 		copy(out[8:], t.within)

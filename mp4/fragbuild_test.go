@@ -362,7 +362,7 @@ func (f *fragmentedFile) fragment(fr *testFragment, number, at int) []byte {
 		}
 		moof = mkbox("moof", boxes...)
 	}
-	return append(moof, mkbox("mdat", fr.media)...)
+	return slices.Concat(moof, u32(uint32(8+len(fr.media))), []byte("mdat"), fr.media)
 }
 
 // traf writes the samples [from, to) of a track, whose data begin at an offset

@@ -32,7 +32,7 @@ func opusStream(name string, seconds int, seed uint64, rate func(second int, r *
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := &synth{name: name, length: float64(seconds)}
 	w := &pageWriter{serial: synthSerial}
-	s.data = appendHeaders(nil, []headerStream{{w: w, packets: opusHeaders}}, nil)
+	s.data = appendHeaders(make([]byte, 0, 64<<20), []headerStream{{w: w, packets: opusHeaders}}, nil) // most have 40 to 60 MB
 	for second := range seconds {
 		bytes := rate(second, r)
 		for range 50 {
@@ -137,7 +137,7 @@ func theoraVorbis(t testing.TB, seconds int, seed uint64) *synth {
 	binary.BigEndian.PutUint32(pictures[0][22:], fps)
 	binary.BigEndian.PutUint32(pictures[0][26:], 1)
 	v, a := &pageWriter{serial: synthSerial + 1}, &pageWriter{serial: synthSerial + 2}
-	s.data = appendHeaders(nil, []headerStream{{w: v, packets: pictures}, {w: a, packets: sound}}, nil)
+	s.data = appendHeaders(make([]byte, 0, seconds*160_000), []headerStream{{w: v, packets: pictures}, {w: a, packets: sound}}, nil)
 	scene, left := 1.0, 0.0
 	var key, samples, blocks int64
 	last := int64(seconds*fps) - 1

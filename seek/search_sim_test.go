@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mediafrag/mediafrag/internal/budget"
+	"github.com/mediafrag/mediafrag/internal/tools"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -291,8 +292,12 @@ func BenchmarkSearch(b *testing.B) {
 
 // large are lists of fragments and clusters, twenty minutes, two seconds each.
 func large() []*stream {
+	sizes := []float64{60e3, 250e3, 500e3, 1e6, 2e6}
+	if !tools.Full() {
+		sizes = []float64{60e3, 250e3, 1e6} // a probe, a round of them, and more
+	}
 	var all []*stream
-	for _, size := range []float64{60e3, 250e3, 500e3, 1e6, 2e6} {
+	for _, size := range sizes {
 		name := fmt.Sprintf("%.0fk", size/1e3)
 		all = append(all,
 			fragments("moof "+name, size, 0.3, true, false),
@@ -356,8 +361,12 @@ func TestHints(t *testing.T) {
 
 // Streams that surprise again and again cost more, but not without end.
 func TestSurprises(t *testing.T) {
+	n := 80
+	if tools.Full() {
+		n = 200
+	}
 	for _, s := range []*stream{bursty(1), bursty(2), sparse(1), holes(1), lopsided()} {
-		got := searches(t, s, 200)
+		got := searches(t, s, n)
 		t.Logf("%s: %s", s.name, got)
 		mean := float64(budget.SearchMost)
 		if s.name == "lopsided" {

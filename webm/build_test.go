@@ -32,8 +32,11 @@ func size(v int64, n int) []byte {
 }
 
 func el(v uint32, bodies ...[]byte) []byte {
-	body := bytes.Join(bodies, nil)
-	return slices.Concat(id(v), size(int64(len(body)), 0), body)
+	n := 0
+	for _, b := range bodies {
+		n += len(b)
+	}
+	return slices.Concat(append([][]byte{id(v), size(int64(n), 0)}, bodies...)...)
 }
 
 func num(v uint32, n uint64) []byte {
@@ -203,7 +206,11 @@ func (w *written) layout(header []byte, parts map[string][]byte, clusters [][]by
 	segmentHead := slices.Concat(id(0x18538067), size(0, 8))
 	base := int64(len(header) + len(segmentHead))
 	places := map[string]int64{}
-	var body []byte
+	room := 1 << 20 // and what else there is
+	for _, c := range clusters {
+		room += len(c)
+	}
+	body := make([]byte, 0, room)
 	add := func(name string, b []byte) {
 		if len(b) > 0 {
 			if _, ok := places[name]; !ok {
@@ -365,7 +372,7 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 		if f.negative {
 			base = f.start + int64(end-1)*40
 		}
-		var body []byte
+		body := make([]byte, 0, (end-begin)*(f.bytes+500)) // about
 		body = append(body, num(0xE7, uint64(f.ticks(base)))...)
 		if f.crc {
 			body = append(el(0xBF, []byte{9, 9, 9, 9}), body...)
