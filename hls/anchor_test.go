@@ -22,6 +22,7 @@ import (
 // initialization and the beginning of one of their segments to know that, in the
 // same round trip.
 func TestOneInstant(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"master", "master-aes"} {
 		seektest.Counted(t, name, func(t *testing.T) {
 			dir := masterPresentation(t)
@@ -73,6 +74,7 @@ func TestOneInstant(t *testing.T) {
 // TestInStep: where the durations of the sound are wrong, and those of the
 // pictures right, both are cut by one clock.
 func TestInStep(t *testing.T) {
+	t.Parallel()
 	dir := masterPresentation(t)
 	o := newOrigin()
 	o.putFolder(t, "https://host.test/m", dir)

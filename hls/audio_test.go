@@ -19,6 +19,7 @@ import (
 // TestAudioFrames compares the frames that are found in files of each codec with
 // the packets that ffprobe finds.
 func TestAudioFrames(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ name, codec, file, rate string }{
 		{audioframe.AAC, "aac", "a.aac", "44100"},
 		{audioframe.MPEGAudio, "libmp3lame", "a.mp3", "44100"},
@@ -100,6 +101,7 @@ func tag(timestamp int64) []byte {
 }
 
 func TestPackedAudio(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		codec, ext, mediaType string
 		tagged                bool
@@ -147,6 +149,7 @@ func TestPackedAudio(t *testing.T) {
 // sounds as the original from its beginning on, for the segment before has what
 // decoding them takes. It is read along with the others.
 func TestPackedAudioLead(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ codec, ext string }{{"aac", ".aac"}, {"libmp3lame", ".mp3"}, {"ac3", ".ac3"}} {
 		seektest.Counted(t, test.ext, func(t *testing.T) {
 			tools.Need(t, "ffmpeg", "ffprobe")

@@ -19,6 +19,7 @@ import (
 // breaks off, comes from the host of a redundant variant, where it has another
 // name. That host is sent nothing that was given for the first.
 func TestFailsOver(t *testing.T) {
+	t.Parallel()
 	dir := hls.TSPresentation(t)
 	list, err := os.ReadFile(filepath.Join(dir, "media.m3u8"))
 	if err != nil {

@@ -140,6 +140,7 @@ seg7.mp4
 
 // TestPictures cuts an I-frame playlist: the pictures that show in the interval.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	dir := tsPresentation(t)
 	o := newOrigin()
 	o.putFolder(t, "https://host.test/ts", dir)
@@ -179,6 +180,7 @@ func withoutTables(t testing.TB, dir string) string {
 // tables out: these come from the EXT-X-MAP or, without one, from where the resource
 // begins, at the price of one request for all pictures of one clock, together with the first.
 func TestPicturesWithoutTables(t *testing.T) {
+	t.Parallel()
 	dir := tsPresentation(t)
 	bare := withoutTables(t, dir)
 	anew := strings.Split(bare, "#EXTINF") // the picture of 4 s, then those from 8 s on
@@ -331,6 +333,7 @@ func TestOwnMoovs(t *testing.T) {
 // TestSeparate: sound and pictures that one file cannot hold are an error that
 // says what can.
 func TestSeparate(t *testing.T) {
+	t.Parallel()
 	dir := tsPresentation(t)
 	o := newOrigin()
 	o.putFolder(t, "https://host.test/ts", dir)
@@ -390,6 +393,7 @@ func TestVerbatimRefused(t *testing.T) {
 // that says the same, one file holds both sides, and so does a package. Where the
 // clock changes and the playlist does not say so, it is an error that says where.
 func TestChange(t *testing.T) {
+	t.Parallel()
 	dir := fmp4Presentation(t)
 	for _, change := range []string{"#EXT-X-DISCONTINUITY\n", "#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"init2.mp4\"\n", "#EXT-X-MAP:URI=\"init2.mp4\"\n"} {
 		o := newOrigin()
@@ -458,6 +462,7 @@ func TestInspect(t *testing.T) {
 // TestManyStretches: what a plan reads and holds is bounded, whatever a playlist
 // has of discontinuities and keys.
 func TestManyStretches(t *testing.T) {
+	t.Parallel()
 	o := newOrigin()
 	o.put("https://host.test/s.ts", readFile(t, tsPresentation(t), "s000.ts"))
 	o.put("https://host.test/many.m3u8", []byte(head+strings.Repeat("#EXT-X-DISCONTINUITY\n#EXTINF:4,\ns.ts\n", 3000)+"#EXT-X-ENDLIST\n"))

@@ -208,6 +208,7 @@ func (l *live) checkSegments(t *testing.T, data []byte, first, last int) {
 // TestLive follows a stream whose window slides, over a socket, on a clock that
 // the test drives.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, list string
 		origin     *liveOrigin
@@ -313,6 +314,7 @@ func TestLiveFailures(t *testing.T) {
 // sample at both ends. Its bytes are those of a clip of all segments, but for the
 // header and the numbers of fragments.
 func TestLiveMP4(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, list string
 		origin     *liveOrigin

@@ -19,6 +19,7 @@ import (
 // segments are right: the clock of the first one does not agree with their sum,
 // and one request finds out which of the two is wrong.
 func TestWrongBefore(t *testing.T) {
+	t.Parallel()
 	for _, ext := range []string{".ts", ".m4s"} {
 		for _, test := range []struct {
 			name  string
@@ -147,6 +148,7 @@ func TestWrongToTheEnd(t *testing.T) {
 // interval: clocks begin as they usually do, or anywhere where segments are all
 // alike. Where neither is so, it takes one request to know.
 func TestRightBefore(t *testing.T) {
+	t.Parallel()
 	dir := tsPresentation(t)
 	for _, test := range []struct {
 		name   string
@@ -213,6 +215,7 @@ func TestNoBeginning(t *testing.T) {
 // TestWrapWithin: the clock begins anew in the interval. Its times are exact, and
 // nothing but its segments is asked for.
 func TestWrapWithin(t *testing.T) {
+	t.Parallel()
 	dir := tsPresentation(t)
 	for _, before := range []int64{1_108_592, 900_001, 720_000, 1_439_999} { // the wrap, in ticks from the beginning
 		o := newOrigin()

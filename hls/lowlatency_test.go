@@ -149,6 +149,7 @@ func (o *lowLatency) open(t *testing.T) *client.Resource {
 // with the part that holds its end, reloads wait at the server, and playlists
 // come as delta updates.
 func TestFollowLowLatency(t *testing.T) {
+	t.Parallel()
 	for i, test := range []struct {
 		name   string
 		origin *lowLatency

@@ -102,6 +102,7 @@ func wholeOf(t testing.TB, dir, rendition string) string {
 // TestFragmentedMP4 cuts presentations of fragmented MP4 to the sample: sound
 // and pictures together, in ranges of one file, encrypted, and apart.
 func TestFragmentedMP4(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, list string
 		dir        func(t testing.TB) string
@@ -150,6 +151,7 @@ func TestFragmentedMP4(t *testing.T) {
 // TestProgressive makes progressive files of presentations of fragmented MP4:
 // they show the interval exactly, in every player, and their sizes are known.
 func TestProgressive(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, list string
 		dir        func(t testing.TB) string

@@ -73,6 +73,7 @@ func checkParts(t *testing.T, path string, parts []part) {
 // segments of one presentation in another order, and by an advertisement with an
 // initialization of its own.
 func TestJoints(t *testing.T) {
+	t.Parallel()
 	dir, ad := fmp4Presentation(t), advert(t)
 	main := wholeOf(t, dir, "0")
 	other := joined(t, ad, "init.mp4", "s000.m4s", "s001.m4s")
@@ -147,6 +148,7 @@ func TestJoints(t *testing.T) {
 // TestJointsApart joins where sound and pictures are apart: both change their
 // clock at the same point, and stay in step.
 func TestJointsApart(t *testing.T) {
+	t.Parallel()
 	dir := masterPresentation(t)
 	o := newOrigin()
 	o.putFolder(t, "https://host.test/m", dir)
@@ -180,6 +182,7 @@ func smallPresentation(t testing.TB) string {
 // TestJointsRefused: what one file cannot hold is an error that names the
 // folder; initializations under two names that are the same are one.
 func TestJointsRefused(t *testing.T) {
+	t.Parallel()
 	dir := fmp4Presentation(t)
 	small := smallPresentation(t)
 	o := newOrigin()

@@ -26,6 +26,7 @@ func fragmentedFile(t testing.TB) string {
 // TestPlaylistOfPlan writes the plan of a fragmented MP4 as a playlist, and cuts
 // that again.
 func TestPlaylistOfPlan(t *testing.T) {
+	t.Parallel()
 	dir := fragmentedFile(t)
 	const name = "https://host.test/f/frag.mp4"
 	o := newOrigin()

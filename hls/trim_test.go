@@ -248,6 +248,7 @@ func writePackage(t testing.TB, m *Medium, s formats.Selection) string {
 // TestPackageNames: a package's segments have extensions of what they are, which
 // players look at, whatever the origin calls them.
 func TestPackageNames(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ dir, from, to, want string }{
 		{tsPresentation(t), ".ts", ".ts", ".ts"},
 		{tsPresentation(t), ".ts", ".bin", ".ts"},

@@ -43,6 +43,7 @@ func closedEnd(b float64) float64 {
 // in its three ways to lie at an origin, and compares every clip with the
 // continuous original: coded frames, pictures, requests.
 func TestTransportStream(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		dir  func(t *testing.T) string
@@ -152,6 +153,7 @@ func TestOnlyTheInterval(t *testing.T) {
 // TestWrongDurations cuts from playlists whose durations are wrong: the clip
 // holds the interval all the same, for two requests more at most.
 func TestWrongDurations(t *testing.T) {
+	t.Parallel()
 	dir := tsPresentation(t)
 	original := joined(t, dir, numbered("s%03d.ts", 10)...)
 	wrongs, intervals := []string{"3", "4.2"}, [][2]float64{{20.5, 27}, {24, 28}}
@@ -234,6 +236,7 @@ func TestDurationsThatAddUp(t *testing.T) {
 
 // TestWrap cuts around the point where the 33 bits of the clock begin anew.
 func TestWrap(t *testing.T) {
+	t.Parallel()
 	needCorpus(t)
 	tools.Need(t, "ffmpeg", "ffprobe")
 	dir := filepath.Join(corpus, "shaka-ts-rollover")

@@ -128,6 +128,7 @@ func TestTracks(t *testing.T) {
 // TestRedundant reads variants and segments from a second host where the first
 // fails.
 func TestRedundant(t *testing.T) {
+	t.Parallel()
 	dir := tsPresentation(t)
 	for _, steering := range []string{"", "#EXT-X-CONTENT-STEERING:SERVER-URI=\"steer\",PATHWAY-ID=\"B\"\n"} {
 		for _, fails := range []string{"/media.m3u8", "/s003.ts", "/s004.ts"} {

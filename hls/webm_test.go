@@ -53,6 +53,7 @@ func webmTogether(t testing.TB) string {
 // on and exact at the end, the sound in step. No segment is asked for twice, and
 // none that the interval does not need.
 func TestWebM(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name      string
 		dir       func(testing.TB) string

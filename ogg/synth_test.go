@@ -32,7 +32,7 @@ func opusStream(name string, seconds int, seed uint64, rate func(second int, r *
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := &synth{name: name, length: float64(seconds)}
 	w := &pageWriter{serial: synthSerial}
-	s.data = appendHeaders(make([]byte, 0, 64<<20), []headerStream{{w: w, packets: opusHeaders}}, nil) // most have 40 to 60 MB
+	s.data = appendHeaders(make([]byte, 0, min(seconds*16_500, 64<<20)), []headerStream{{w: w, packets: opusHeaders}}, nil)
 	for second := range seconds {
 		bytes := rate(second, r)
 		for range 50 {
