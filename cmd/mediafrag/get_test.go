@@ -38,7 +38,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal("no media were asked for")
 	}
 	files := names(t, dir)
-	for range 200 { // what was asked for ahead may have stalled before
+	for range 2000 { // what was asked for ahead may have stalled before
 		if len(files) == 2 {
 			break
 		}
