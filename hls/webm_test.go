@@ -22,7 +22,7 @@ import (
 // such makes them.
 func webmChunks(t testing.TB) string {
 	return made(t, "webm", func(dir string) {
-		oracle.FFmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=96x54:r=25:d=12", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-g", "50", "-keyint_min", "50", "-map", "0:v",
+		oracle.FFmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=96x54:r=25:d=12", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "-8", "-g", "50", "-keyint_min", "50", "-map", "0:v",
 			"-f", "webm_chunk", "-header", dir+"/head.webm", "-chunk_start_index", "0", dir+"/%d.webm")
 	})
 }
@@ -31,7 +31,7 @@ func webmChunks(t testing.TB) string {
 func webmTogether(t testing.TB) string {
 	return made(t, "webm-both", func(dir string) {
 		oracle.FFmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=96x54:r=25:d=12", "-f", "lavfi", "-i", "aevalsrc='0.4*sin(2*PI*(200*t+20*t*t))':s=48000:d=12",
-			"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-g", "50", "-keyint_min", "50", "-c:a", "libopus", "-b:a", "64k",
+			"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "-8", "-g", "50", "-keyint_min", "50", "-c:a", "libopus", "-b:a", "64k",
 			"-f", "webm", "-live", "1", "-cluster_time_limit", "5000", "-cluster_size_limit", "5M", dir+"/whole.webm")
 		parts := bytes.Split(readFile(t, dir, "whole.webm"), []byte("\x1f\x43\xb6\x75"))
 		if len(parts) != 7 {

@@ -95,7 +95,7 @@ var files = []made{
 	{name: "theora-vorbis", codec: "vorbis", make: ff("25", 48000, "-c:v", "libtheora", "-q:v", "4", "-g", "64", "-c:a", "libvorbis"), trait: interval{7.12, 9.44}, full: pictureIntervals},
 	{name: "theora-opus", more: true, codec: "opus", make: ff("25", 48000, "-c:v", "libtheora", "-b:v", "300k", "-g", "64", "-c:a", "libopus"), trait: interval{10.24, 10.28}, full: pictureIntervals},
 	{name: "theora-ntsc", more: true, codec: "vorbis", make: ff("30000/1001", 44100, "-c:v", "libtheora", "-q:v", "5", "-g", "64", "-c:a", "libvorbis"), trait: interval{8.008, 10.01}, full: []interval{{0, 1.001}, {4.004, 8.008}, {12.012, -1}}},
-	{name: "vp8-vorbis", codec: "vorbis", make: ff("25", 48000, "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "200k", "-g", "64", "-c:a", "libvorbis"), trait: interval{7.12, 9.44}, full: pictureIntervals},
+	{name: "vp8-vorbis", codec: "vorbis", make: ff("25", 48000, "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "-8", "-b:v", "200k", "-g", "64", "-c:a", "libvorbis"), trait: interval{7.12, 9.44}, full: pictureIntervals},
 	{name: "theora-flac", codec: "flac", make: ff("25", 48000, "-c:v", "libtheora", "-q:v", "4", "-g", "64", "-c:a", "flac"), trait: interval{7.12, 9.44}, full: pictureIntervals[:4]},
 }
 

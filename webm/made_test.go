@@ -49,7 +49,7 @@ var (
 	tone441   = sweep("44100")
 	tone48    = sweep("48000")
 	noise     = []string{"-f", "lavfi", "-i", "anoisesrc=amplitude=0.3:sample_rate=48000:duration=12:seed=3"}
-	vp8       = []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "200k", "-g", "50"}
+	vp8       = []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "-8", "-b:v", "200k", "-g", "50"}
 	vp8alt    = []string{"-c:v", "libvpx", "-deadline", "good", "-cpu-used", "5", "-b:v", "200k", "-g", "60", "-auto-alt-ref", "1", "-lag-in-frames", "16"}
 	vp9       = []string{"-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "5", "-b:v", "200k", "-g", "50", "-auto-alt-ref", "1", "-lag-in-frames", "16"}
 	av1       = []string{"-c:v", "libsvtav1", "-preset", "12", "-g", "50", "-svtav1-params", "lp=1"}
