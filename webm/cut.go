@@ -83,12 +83,20 @@ func (p *planner) cut() error {
 // damagedBytes is what is said of bytes that are left out.
 const damagedBytes = "damaged, what stood there is left out up to the next Cluster"
 
-// tellGaps warns of damage that was seen within the clip.
+// tellGaps warns of damage that was seen within the clip, or behind its last byte
+// before anything that presents at b or later: what is left out may belong to it.
 func (p *planner) tellGaps() {
 	told := map[int64]bool{}
+	until := int64(maxOffset)
+	for _, b := range p.end.blocks {
+		if t := p.has(b.track); t != nil && b.offset >= p.endOff && p.time(b.ts, t) >= p.b {
+			until = b.offset
+			break
+		}
+	}
 	for _, r := range []*region{p.start, p.end} {
 		for _, g := range r.gaps {
-			if g.to > p.startOff && g.from < p.endOff && !told[g.from] {
+			if g.to > p.startOff && g.from < max(p.endOff, until) && !told[g.from] {
 				told[g.from] = true
 				p.warn("%v", seek.Damage{Offset: g.from, Problem: damagedBytes})
 			}

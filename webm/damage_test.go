@@ -211,6 +211,20 @@ func TestMissingBytes(t *testing.T) {
 	}
 }
 
+// TestDamageAtEnd: damage that costs the end of an interval is told of, damage behind
+// the interval is not.
+func TestDamageAtEnd(t *testing.T) {
+	w := film{seconds: 40, index: "none"}.write()
+	at := bytes.Index(w.data, w.pictures[13*w.gop+10].frame) + 20 // at 26.4 s
+	data := slices.Concat(w.data[:at], w.data[at+700:])
+	for _, b := range []float64{25.9, 27.5} {
+		plan, _ := mustOpen(t, data).Clip(t, seconds(20.5, b))
+		if got := fmt.Sprint(plan.Warnings); strings.Contains(got, "damaged") != (b > 26) {
+			t.Errorf("to %v s: warnings %s", b, got)
+		}
+	}
+}
+
 // allBut checks that a clip has the pictures from one to another, each at its time, but
 // those between two others, and of the 50 that follow at most two.
 func (w *written) allBut(t *testing.T, got *back, from, to, gone, next int) {
