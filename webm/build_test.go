@@ -64,6 +64,7 @@ type film struct {
 	longSizes                bool // sizes of 8 bytes
 	midKey                   bool // clusters begin 5 pictures before a keyframe
 	crc, voids, positions    bool
+	twice                    bool // the Timestamp of each Cluster
 	laced                    bool // sound in blocks of 4 frames
 	laces                    int  // or of so many
 	groups                   bool // BlockGroups
@@ -374,6 +375,9 @@ func (w *written) clustersData() (out [][]byte, relative []int64) {
 		}
 		body := make([]byte, 0, (end-begin)*(f.bytes+500)) // about
 		body = append(body, num(0xE7, uint64(f.ticks(base)))...)
+		if f.twice {
+			body = append(body, body...)
+		}
 		if f.crc {
 			body = append(el(0xBF, []byte{9, 9, 9, 9}), body...)
 		}

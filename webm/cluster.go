@@ -110,12 +110,12 @@ func (m *media) step(s *stretch, e element, b []byte) bool {
 	}
 	switch e.id {
 	case idTimestamp:
-		if c.timed && c.size != unknownSize {
-			s.err = damaged("Segment/Cluster", e.offset, "a second Timestamp stands in it")
-			return true
-		}
 		if int64(len(b)) < e.size {
 			return false
+		}
+		if c.timed && c.size != unknownSize && c.timestamp != m.clampTicks(ticksOf(b[:e.size])) {
+			s.err = damaged("Segment/Cluster", e.offset, "another Timestamp stands in it")
+			return true
 		}
 		c.timestamp, c.timed = m.clampTicks(ticksOf(b[:e.size])), true
 		for i := range s.blocks[c.from:] { // those before it, which is unusual

@@ -211,6 +211,21 @@ func TestMissingBytes(t *testing.T) {
 	}
 }
 
+// TestOneTimestamp: a clip's Clusters have one Timestamp each, also where something
+// stands before it in the original's; one that is stated twice is read.
+func TestOneTimestamp(t *testing.T) {
+	w := film{seconds: 40, index: "none", crc: true}.write()
+	_, clip := mustOpen(t, w.data).Clip(t, seconds(9.013, 29.5))
+	got := readBack(t, clip)
+	if got.stamps != len(got.clusters) {
+		t.Errorf("%d Timestamps in %d Clusters", got.stamps, len(got.clusters))
+	}
+	f := film{seconds: 40, index: "none", twice: true}
+	w = f.write()
+	_, clip = mustOpen(t, w.data).Clip(t, seconds(9.013, 29.5))
+	w.compare(t, readBack(t, clip), 9013, 29_500)
+}
+
 // TestDamageAtEnd: damage that costs the end of an interval is told of, damage behind
 // the interval is not.
 func TestDamageAtEnd(t *testing.T) {

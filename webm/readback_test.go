@@ -19,6 +19,7 @@ type back struct {
 	clusters        []int64 // from the Segment's body
 	segment         int64
 	tracks          int
+	stamps          int // Timestamps of clusters
 }
 
 type reader struct {
@@ -106,6 +107,7 @@ func readBack(t *testing.T, clip []byte) *back {
 		case 0x9B:
 			out.lasting = uintBE(body)
 		case 0xE7:
+			out.stamps++
 			cluster = uintBE(body)
 		case 0xA7, 0xAB, 0xBF:
 			out.positions++

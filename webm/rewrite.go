@@ -200,8 +200,8 @@ func (r *rewriting) next() error {
 	}
 	switch e.id {
 	case idTimestamp:
-		if r.taken > 0 && e.size <= 8 {
-			return r.takenTime(e)
+		if r.timed && e.size <= 8 {
+			return r.laterTime(e)
 		}
 		return r.clusterTime(e)
 	case idPosition, idPrevSize:
@@ -307,8 +307,9 @@ func (r *rewriting) takeIn(e element) error {
 	return r.void(element{size: e.head})
 }
 
-// takenTime notes the Timestamp of a Cluster that was taken in.
-func (r *rewriting) takenTime(e element) error {
+// laterTime notes a Timestamp behind the one that the Cluster has, such as that of
+// another which was taken in, and makes it Void.
+func (r *rewriting) laterTime(e element) error {
 	b, err := r.in.Peek(int(e.head + e.size))
 	if err != nil {
 		return r.wrong("the part ends inside a Timestamp")
