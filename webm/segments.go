@@ -3,6 +3,7 @@ package webm
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -53,7 +54,9 @@ func PlanSegments(ctx context.Context, header []byte, segments []Segment, s form
 		return nil, err
 	}
 	for i := range plan.Parts {
-		apart.place(&plan.Parts[i])
+		if err := apart.place(&plan.Parts[i]); err != nil {
+			return nil, err
+		}
 	}
 	plan.Requested, plan.Presented, plan.Covered = plan.Requested.Shift(zero), plan.Presented.Shift(zero), plan.Covered.Shift(zero)
 	return plan, nil
@@ -159,17 +162,24 @@ func segmentHeader(b []byte) ([]byte, error) {
 	return out, nil
 }
 
-// place makes of a part of the file that stands for segments one of its segment.
-func (a *apart) place(q *seek.Part) {
+// place makes of a part of the file that stands for segments one of its segment. A
+// segment that was cut off may end in an element that takes the next for its own.
+func (a *apart) place(q *seek.Part) error {
 	if q.Resource == nil || q.Resource.Name != "" {
-		return
+		return nil
 	}
 	for i := len(a.segments) - 1; i >= 0; i-- {
-		if s := a.segments[i]; s.Data != nil && q.Offset >= a.starts[i] {
-			q.Resource, q.Offset = s.Resource, q.Offset-a.starts[i]+s.Range.Offset
-			return
+		s := a.segments[i]
+		if s.Data == nil || q.Offset < a.starts[i] {
+			continue
 		}
+		q.Resource, q.Offset = s.Resource, q.Offset-a.starts[i]+s.Range.Offset
+		if end := s.Range.Offset + int64(len(s.Data)); q.End() > end {
+			return damaged("Segment/Cluster", q.Offset, fmt.Sprintf("it runs over the end of its segment at byte %d", end))
+		}
+		return nil
 	}
+	return nil
 }
 
 // split divides [from, to) of the file where its segments meet, and puts those
