@@ -401,7 +401,12 @@ func (c *chain) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 			return nil, err
 		}
 		seen := c.seen()
+		confirmed := make(chan error, 1)
+		go func() { confirmed <- c.confirm(ctx) }()
 		plan, err := c.plan(ctx, s)
+		if doubt := <-confirmed; doubt != nil && err == nil {
+			return nil, doubt
+		}
 		behind := errors.Is(err, formats.ErrPastEnd)
 		if behind {
 			if err := c.review(ctx); err != nil {
@@ -414,6 +419,28 @@ func (c *chain) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 			return plan, err
 		} // else another Segment showed, and the interval may lie in it
 	}
+}
+
+// confirm looks at what stands where the last known Segment says that it ends, if
+// the file goes on there: where that is neither another Segment nor padding, the
+// Segment may have been cut off, and another stand within. It costs a request,
+// once, which nothing waits for while there are others to be made.
+func (c *chain) confirm(ctx context.Context) error {
+	segments, _, _ := c.known()
+	last := segments[len(segments)-1]
+	at := last.nextAt()
+	if at == 0 || at != last.segment.end() || last.growing || last.w.Info().Sequential || last.confirmed.Swap(true) {
+		return nil
+	}
+	data, err := last.w.ReadRange(ctx, seek.Range{Offset: at, Length: min(maxHeader, last.sizeOr(maxOffset)-at)}, seek.Index, "behind the Segment")
+	if err != nil {
+		last.confirmed.Store(false)
+		return err
+	}
+	if e, err := defaultLengths.parse(data, at); err != nil || e.id != idEBML && e.id != idSegment && e.id != idVoid {
+		last.short.Store(true)
+	}
+	return nil
 }
 
 // seen is where the last known Segment ends, as far as is known.

@@ -102,11 +102,12 @@ type media struct {
 	mu     sync.Mutex
 	search *seek.Search
 
-	extent   extent
-	glimpses glimpses
-	next     atomic.Int64 // where another Segment was seen behind one of unknown length, 0: nowhere
-	short    atomic.Bool  // it seems not to have all that it states: another may stand in its place
-	measured atomic.Int64 // where a resource of unknown length was found to end, 0: not yet
+	extent    extent
+	glimpses  glimpses
+	next      atomic.Int64 // where another Segment was seen behind one of unknown length, 0: nowhere
+	confirmed atomic.Bool  // what follows it was looked at
+	short     atomic.Bool  // it seems not to have all that it states: another may stand in its place
+	measured  atomic.Int64 // where a resource of unknown length was found to end, 0: not yet
 
 	ended *ending // once it was looked for
 
