@@ -64,11 +64,14 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		return k, nil
 	}
 	k.zeroes(c)
-	if k.stuck() && !k.unstick(head) && !k.unstick(tail) && c.tail == nil {
-		if err := c.extend(ctx, s, k.pair.to); err != nil {
-			return nil, err
+	if k.stuck() {
+		k.untrim()
+		if !k.unstick(head) && !k.unstick(tail) && c.tail == nil {
+			if err := c.extend(ctx, s, k.pair.to); err != nil {
+				return nil, err
+			}
+			k.unstick(c.head.place(s, c.l))
 		}
-		k.unstick(c.head.place(s, c.l))
 	}
 	if p, ok := s.codec.(*pcm); ok {
 		k.split(p.frame)
@@ -234,10 +237,24 @@ func (k *carried) stuck() bool {
 	return k.s.lapped() && k.last.ends == k.pair.ends && k.zero > k.pair.from
 }
 
+// alone reports whether of a lapped stream one packet sounds, from its beginning
+// on. Then the one before it, which yields nothing, has the first page: only of a
+// stream of two pages or more do all decoders cut the end.
+func (k *carried) alone() bool {
+	return k.s.lapped() && k.last.ends == k.pair.ends && !k.stuck()
+}
+
+// untrim has a short clip of a lapped codec end with all that its packet yields,
+// also where the stream's last granule position trims it: the first page's is
+// counted back from, so that less would begin the clip earlier.
+func (k *carried) untrim() {
+	k.pair.to = satAdd(k.pair.from, lapDuration(k.s.length(k.first.data), k.s.length(k.pair.data)))
+	k.last, k.end, k.final = k.pair, k.pair.to, k.pair.to
+}
+
 // unstick has a short clip of a lapped codec end with the packet behind, of which
-// the granule position leaves nothing. Without it an empty packet has to end the
-// clip, which some decoders take for an error.
-// It reports whether the packet is among those given.
+// the granule position leaves nothing. Without it the packet stands twice.
+// It reports whether there is one among those given.
 func (k *carried) unstick(at []placed) bool {
 	for _, q := range at {
 		if k.pair.ends.before(q.ends) && !q.broken {

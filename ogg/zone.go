@@ -51,6 +51,8 @@ func (z *zone) addMedia(s *laid, p *page) {
 			z.put(s, f, p.granule)
 		}
 		switch {
+		case s.alone() && at == s.first.ends:
+			z.flush(s, s.pair.from, 0)
 		case s.s.lapped() && !s.paired && at == s.pair.ends:
 			z.flushPair(s)
 		case at == s.last.ends && !s.rest:
@@ -117,7 +119,7 @@ func (z *zone) flushPair(s *laid) {
 		z.flush(s, s.pair.to, 0)
 	case s.stuck():
 		z.flush(s, s.pair.to, 0)
-		z.put(s, piece{begins: true, ends: true}, s.pair.to)
+		z.put(s, piece{data: s.pair.data, begins: true, ends: true}, s.pair.to) // again: some decoders take an empty packet for an error
 		z.flush(s, s.pair.to, flagEOS)
 		s.ended = true
 	default:

@@ -1,0 +1,92 @@
+package ogg_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mediafrag/mediafrag/formats"
+	"github.com/mediafrag/mediafrag/internal/oracle"
+	"github.com/mediafrag/mediafrag/internal/tools"
+)
+
+// TestLastPacket: of the last packets of Vorbis, which the last granule position
+// trims, and of the first, decoders yield what the plan says that is presented.
+// Where a clip has one packet that sounds and begins within it, that is all of the
+// packet, also what of it is behind the end of the file.
+func TestLastPacket(t *testing.T) {
+	tools.Need(t, "ffmpeg", "oggdec", "oggenc")
+	behind := 0
+	rates := []int{11025, 48000}
+	if tools.Full() {
+		rates = append(rates, 8000, 16000, 22050, 32000, 44100)
+	}
+	for _, rate := range rates {
+		path := cached(name(float64(rate), 4)+".ogg", func(path string) { oggenc(sound(t, rate, 1, 4), "-q", "-1")(t, path) })
+		whole := oggdec(t, untrimmed(t, path))
+		o := mustOpen(t, path)
+		length := o.Info().Duration.Seconds()
+		var intervals []interval
+		for _, d := range []float64{.001, .005, .02, .3} {
+			intervals = append(intervals, interval{length - d, length})
+		}
+		intervals = append(intervals, interval{0, .0002}, interval{0, .01}, interval{length - .002, length - .001})
+		for _, i := range intervals {
+			for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
+				sel := between(i.a, i.b)
+				sel.Timeline = timeline
+				plan, clip := o.cut(t, sel)
+				validate(t, clip)
+				from, to := int(plan.Presented.Start.Round(int64(rate))), int(plan.Presented.End.Round(int64(rate)))
+				if want := int(math.Round(i.a * float64(rate))); timeline == formats.Zero && from != want || from > want {
+					t.Errorf("%d Hz, %v, %s: presented from sample %d on, want %d", rate, i, timeline, from, want)
+				}
+				if end := plan.Presented.End.Seconds(); end > length+1e-6 {
+					behind++
+				}
+				if got := oggdec(t, clip); !bytes.Equal(got, whole[2*from:2*to]) {
+					t.Errorf("%d Hz, %v, %s: oggdec yields %d samples that are not the %d presented", rate, i, timeline, len(got)/2, to-from)
+				}
+				got := oracle.Decode(t, clip)
+				start := 0.0
+				if timeline == formats.Original {
+					start = plan.Presented.Start.Seconds()
+				}
+				if have := got.Audio[0].Between(start, start+10); got.Errors != "" || len(have) != to-from {
+					t.Errorf("%d Hz, %v, %s: ffmpeg yields %d samples of the %d presented: %s", rate, i, timeline, len(have), to-from, got.Errors)
+				}
+			}
+		}
+	}
+	if behind == 0 {
+		t.Error("no interval is within a last packet that is trimmed")
+	}
+}
+
+// oggdec returns the samples of a file of one channel, 16 bits each.
+func oggdec(t *testing.T, path string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "pcm")
+	oracle.Run(t, "oggdec", "-Q", "-R", "-o", out, path)
+	return mustRead(t, out)
+}
+
+// untrimmed returns a copy of a file whose last granule position trims nothing.
+func untrimmed(t *testing.T, path string) string {
+	t.Helper()
+	pages := oggPages(t, mustRead(t, path))
+	var data []byte
+	for i, p := range pages {
+		if i == len(pages)-1 {
+			p.granule += 1 << 20
+		}
+		data = append(data, p.bytes()...)
+	}
+	out := filepath.Join(t.TempDir(), "whole.ogg")
+	if err := os.WriteFile(out, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
