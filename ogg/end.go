@@ -2,6 +2,7 @@ package ogg
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
@@ -46,7 +47,11 @@ func (l *link) readEnd(ctx context.Context, w *seek.Window) error {
 		}
 		to = from
 	}
-	if !l.ended && l.end-l.data <= tailMost { // there is no data
+	switch {
+	case l.ended:
+	case slices.ContainsFunc(l.streams, func(s *stream) bool { return s.text() && s.ended }):
+		l.ended = true // all else ends so far before that it is not looked for: endsIn has taken the last text's end
+	case l.end-l.data <= tailMost: // there is no data
 		l.finish, l.ended = l.begin, true
 	}
 	return nil

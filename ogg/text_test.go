@@ -654,6 +654,9 @@ func TestTextFarBehindSound(t *testing.T) {
 			x.cues = append(x.cues, cue{4000 + n*2000, 5500 + n*2000, fmt.Sprint("text ", n, strings.Repeat(" ", large)), 0})
 		}
 		o := mustOpenBytes(t, x.among(t, pcmFile(4)))
+		if i := o.Info(); !i.Timed || i.Duration.Seconds() != 124 {
+			t.Errorf("texts of %d bytes: it lasts %v s", large, i.Duration)
+		}
 		plan, clip := o.cut(t, between(2, 20))
 		if got, _ := x.readText(t, mustRead(t, clip), textSerial); !slices.Equal(got, x.within(2000, 20_000, 2000)) {
 			t.Errorf("%d texts of those near the sound", len(got))
