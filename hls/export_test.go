@@ -129,6 +129,9 @@ func (m *Medium) SetClock(c *TestClock) { m.clock, m.opened = c, c.Now() }
 // SetHeld has a medium hold so many bytes of what it reads.
 func (m *Medium) SetHeld(n int64) { m.loader.limit = n }
 
+// SetBehind has a medium hold so many bytes behind a live joint, and a segment.
+func (m *Medium) SetBehind(n int64) { m.behind = n }
+
 // The test's presentations.
 var (
 	RangePresentation     = rangePresentation

@@ -286,7 +286,7 @@ func (f *follower) read(ctx context.Context, c *cut, i int) (err error) {
 		}
 	}
 	if errors.Is(err, seek.ErrNotFound) {
-		return f.gone(ctx, c.list, i, err)
+		return f.gone(ctx, c, i, err)
 	}
 	return err
 }
@@ -357,13 +357,13 @@ func (f *follower) place(ctx context.Context, c *cut) (r Rewriter, err error) {
 
 // gone tells of a segment that the origin does not have: whether it has left the
 // playlist.
-func (f *follower) gone(ctx context.Context, list *media, i int, err error) error {
-	if _, again := f.m.reload(ctx, f.stream, directives{part: -1}); again != nil {
+func (f *follower) gone(ctx context.Context, c *cut, i int, err error) error {
+	if _, again := f.m.reload(ctx, c.s, directives{part: -1}); again != nil {
 		return err
 	}
-	now := f.m.media(f.stream)
-	if len(now.segments) > 0 && list.segments[i].sequence < now.segments[0].sequence {
-		return hasExpired(fmt.Errorf("%w: %w", ErrExpired, err), "number %d of the interval %s", list.segments[i].sequence, f.selection.Interval)
+	now, number := f.m.media(c.s), c.list.segments[i].sequence
+	if len(now.segments) > 0 && number < now.segments[0].sequence {
+		return hasExpired(fmt.Errorf("%w: %w", ErrExpired, err), "number %d of the interval %s", number, f.selection.Interval)
 	}
 	return err
 }

@@ -31,14 +31,14 @@ type liveOrigin struct {
 	key            string // of encrypted segments
 	keyFrom        int    // the first of those
 	window         int    // segments in the playlist; 0: all that were
-	early          int    // by how many segments sooner than usual they are taken away
+	early          int    // by how many segments sooner than usual they are taken away; apart: those of sound
 	now            func() time.Time
 	start          time.Time
 	late           map[int]time.Duration // by how much a segment comes after its line
 	gone           map[int]bool          // segments that never come
 	down           map[string]time.Duration
 	delta          bool   // playlists leave out what is known
-	apart          bool   // pictures are at /v/, sound at /a/
+	apart          bool   // pictures are at /v/, sound at /a/ by other numbers
 	advert         [2]int // segments from the first to before the second have a clock of their own
 	adInit         string // and this initialization
 	uncounted      bool   // discontinuities that have left are not counted
@@ -69,13 +69,16 @@ func (o *liveOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n/one/live.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n/two/live.m3u8\n")
 		return
 	case name == "live.m3u8":
-		fmt.Fprint(w, o.playlist(published))
+		fmt.Fprint(w, o.playlist(host, published))
 		return
 	}
 	if _, err := fmt.Sscanf(name, "s%03d", &n); err == nil {
 		first := 0
 		if o.window > 0 {
-			first = published - o.window - 1 + o.early // one longer than it is named
+			first = published - o.window - 1 // one longer than it is named
+			if host != "v" {
+				first += o.early
+			}
 		}
 		if n >= published || n < first || o.gone[n] || o.age() < time.Duration(n+1)*segmentSeconds*time.Second+o.late[n] {
 			http.NotFound(w, r)
@@ -90,20 +93,23 @@ func (o *liveOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // sequence is the media sequence number of the first segment: that of encrypted ones
 // is their initialization vector.
-func (o *liveOrigin) sequence() int {
+func (o *liveOrigin) sequence(host string) int {
+	if host == "a" {
+		return 1000
+	}
 	if o.key != "" {
 		return 0
 	}
 	return 100
 }
 
-func (o *liveOrigin) playlist(published int) string {
+func (o *liveOrigin) playlist(host string, published int) string {
 	first := 0
 	if o.window > 0 {
 		first = max(0, published-o.window)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:%d\n", segmentSeconds, o.sequence()+first)
+	fmt.Fprintf(&b, "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:%d\n#EXT-X-MEDIA-SEQUENCE:%d\n", segmentSeconds, o.sequence(host)+first)
 	if o.delta && published-first > 2 && o.age() > 16*time.Second {
 		fmt.Fprintf(&b, "#EXT-X-SKIP:SKIPPED-SEGMENTS=%d\n", published-first-2)
 		first = published - 2
@@ -373,12 +379,19 @@ func TestLiveMP4(t *testing.T) {
 			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
 		}
 	})
-	t.Run("a window that is too short", func(t *testing.T) {
-		l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3, early: 2})
-		if _, err := l.read(t, 2, 33.1); !errors.Is(err, hls.ErrExpired) {
-			t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
-		}
-	})
+	for _, test := range []struct {
+		name, list string
+		origin     *liveOrigin
+	}{
+		{"a window that is too short", "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s", window: 3, early: 2}},
+		{"a window of sound that is too short", "/master.m3u8", &liveOrigin{dir: hls.ApartPresentation(t), init: "init.mp4", ext: ".m4s", window: 3, early: 2, apart: true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := openLive(t, test.list, test.origin).read(t, 2, 33.1); !errors.Is(err, hls.ErrExpired) {
+				t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
+			}
+		})
+	}
 }
 
 // TestLiveJoints follows fragmented MP4 of which the clock begins anew: in a window
@@ -413,6 +426,47 @@ func TestLiveJoints(t *testing.T) {
 				if strings.HasSuffix(path, ".m4s") && n > 1 {
 					t.Errorf("%s was asked for %d times", path, n)
 				}
+			}
+		})
+	}
+	// Behind the joint at 16 s the first segment is held; the others are asked for
+	// when 40 s have been published.
+	for _, test := range []struct {
+		name   string
+		window int
+		fails  bool
+	}{{"too much to hold", 0, false}, {"too much to hold, and it has left", 3, true}} {
+		t.Run(test.name, func(t *testing.T) {
+			l := openLive(t, "/one/live.m3u8", &liveOrigin{dir: dir, init: "init.mp4", ext: ".m4s", window: test.window, adInit: "ad.mp4", advert: [2]int{4, 6}})
+			l.resource.Media.(*hls.Medium).SetHeld(200_000)
+			l.resource.Media.(*hls.Medium).SetBehind(1)
+			first := map[string]time.Duration{}
+			l.clock.Tick = func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				for path := range l.asked {
+					if _, known := first[path]; !known {
+						first[path] = l.age()
+					}
+				}
+			}
+			data, err := l.read(t, 2.3, 37.1)
+			for i := 5; i < 9; i++ {
+				if at, asked := first[fmt.Sprintf("/one/s%03d.m4s", i)]; asked {
+					t.Errorf("segment %d was asked for at %v", i, at)
+				}
+			}
+			if first["/one/s004.m4s"] == 0 {
+				t.Error("nothing was held")
+			}
+			switch {
+			case test.fails && !errors.Is(err, hls.ErrExpired):
+				t.Errorf("the error is %v, want %v", err, hls.ErrExpired)
+			case test.fails:
+			case err != nil:
+				t.Error(err)
+			default:
+				hls.CheckParts(t, hls.Write(t, "clip.mp4", data), []hls.Part{{main, 2.3, 0, 13.7}, {ad, 0, 13.7, 21.7}, {main, 16, 21.7, 34.8}})
 			}
 		})
 	}

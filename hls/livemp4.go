@@ -3,6 +3,7 @@ package hls
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -348,7 +349,7 @@ func (f *follower) hold(ctx context.Context, l *liveMP4, s formats.Selection) er
 			if _, err := x.goesOn(ctx, i); err != nil {
 				return err
 			}
-			if l.held >= maxHeld {
+			if l.held >= f.m.behind {
 				return nil
 			}
 			if err := f.read(ctx, x.cut, i); err != nil {
@@ -411,7 +412,7 @@ func (f *follower) endMP4(ctx context.Context, l *liveMP4, s formats.Selection) 
 			return err
 		}
 		if err := x.readEnds(ctx); err != nil {
-			return err
+			return f.notHeld(ctx, l, err)
 		}
 		cuts = append(cuts, x.cut)
 	}
@@ -422,7 +423,7 @@ func (f *follower) endMP4(ctx context.Context, l *liveMP4, s formats.Selection) 
 	}
 	p, err := f.m.planMP4(ctx, cuts, s, false)
 	if err != nil {
-		return err
+		return f.notHeld(ctx, l, err)
 	}
 	given, warnings := f.told.Parts, f.told.Warnings
 	*f.told = *p
@@ -434,4 +435,23 @@ func (f *follower) endMP4(ctx context.Context, l *liveMP4, s formats.Selection) 
 		}
 	}
 	return nil
+}
+
+// notHeld tells of segments that were too much to hold: whether one has left its
+// playlist.
+func (f *follower) notHeld(ctx context.Context, l *liveMP4, err error) error {
+	if !errors.Is(err, seek.ErrNotFound) {
+		return err
+	}
+	for _, x := range l.streams {
+		for i := max(x.first, x.given); i <= x.last; i++ {
+			if x.pieces[i] == nil && x.wanted(i) {
+				if err = f.gone(ctx, x.cut, i, err); errors.Is(err, ErrExpired) {
+					return err
+				}
+				break // those behind it are still there
+			}
+		}
+	}
+	return err
 }

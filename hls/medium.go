@@ -26,6 +26,7 @@ type Medium struct {
 	loader *loader
 	clock  clock
 	opened time.Time
+	behind int64 // the most bytes that are held behind a live joint
 
 	vars    variables
 	master  *master
@@ -62,7 +63,7 @@ func (s *stream) language() string {
 }
 
 func newMedium(env formats.Env, name string) *Medium {
-	m := &Medium{env: env, name: name, vars: variables{}, clock: systemClock{}}
+	m := &Medium{env: env, name: name, vars: variables{}, clock: systemClock{}, behind: maxHeld}
 	m.opened = m.clock.Now()
 	m.loader = &loader{open: env.Opener, limit: maxHeld, replicas: m}
 	return m
