@@ -140,42 +140,22 @@ func (c *cut) note(s *segment) string {
 // wanted reports whether a segment is one to fetch.
 func (c *cut) wanted(i int) bool { return !c.list.segments[i].gap }
 
-// readable fails where a segment of the selection cannot be read, by what the
-// playlist says of it.
-func (c *cut) readable() error {
+// needs returns what a plan needs beside the segments of the selection: their
+// initialization sections and keys, not more than maxKeys of these. It fails where
+// the playlist says of a segment what cannot be read, or has too many stretches.
+func (c *cut) needs() (sections map[*initSection]bool, keys map[*key]bool, err error) {
+	sections, keys = map[*initSection]bool{}, map[*key]bool{}
 	for i := c.first; i <= c.last; i++ {
 		if !c.wanted(i) {
 			continue
 		}
 		s, _, err := c.segment(i)
 		if err != nil {
-			return err
-		}
-		if _, err := usable(s.keys); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readEnds reads, all at once, what a plan is made from: the first segment and
-// the last, the first of each stretch between discontinuities, their
-// initialization sections, and all keys.
-func (c *cut) readEnds(ctx context.Context) error {
-	read, between := c.ends(), c.begins()
-	sections := map[*initSection]bool{}
-	keys := map[*key]bool{}
-	for i := c.first; i <= c.last; i++ {
-		if !c.wanted(i) {
-			continue
-		}
-		s, _, err := c.segment(i)
-		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		k, err := usable(s.keys)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if k != nil && len(keys) < maxKeys {
 			keys[k] = true
@@ -184,15 +164,26 @@ func (c *cut) readEnds(ctx context.Context) error {
 			sections[s.init] = true
 		}
 	}
-	if len(between) > maxStretches || len(sections) > maxStretches {
-		return limited("EXT-X-DISCONTINUITY", -1, fmt.Sprintf("the interval has more than %d discontinuities or initializations; choose a shorter one", maxStretches))
+	if len(c.begins()) > maxStretches || len(sections) > maxStretches {
+		return nil, nil, limited("EXT-X-DISCONTINUITY", -1, fmt.Sprintf("the interval has more than %d discontinuities or initializations; choose a shorter one", maxStretches))
+	}
+	return sections, keys, nil
+}
+
+// readEnds reads, all at once, what a plan is made from: the first segment and
+// the last, the first of each stretch between discontinuities, their
+// initialization sections, and all keys.
+func (c *cut) readEnds(ctx context.Context) error {
+	sections, keys, err := c.needs()
+	if err != nil {
+		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxAtOnce)
-	for i := range read {
+	for i := range c.ends() {
 		g.Go(func() error { _, err := c.read(ctx, i); return err })
 	}
-	for i := range between {
+	for i := range c.begins() {
 		g.Go(func() error { return c.lookAt(ctx, i) })
 	}
 	for section := range sections {

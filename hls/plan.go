@@ -31,7 +31,7 @@ func (m *Medium) planWith(ctx context.Context, s formats.Selection, a *ahead) (*
 		if err := c.skipGaps(); err != nil {
 			return nil, err
 		}
-		if err := c.readable(); err != nil {
+		if _, _, err := c.needs(); err != nil { // before anything is asked for
 			return nil, err
 		}
 	}
