@@ -244,6 +244,13 @@ func (k *carried) alone() bool {
 	return k.s.lapped() && k.last.ends == k.pair.ends && !k.stuck()
 }
 
+// parted reports whether the first packet of Opus has a page of its own: where all
+// would be on one page, which begins behind 0, that is both first and last, decoders
+// count back from its granule position and do not cut the end (RFC 7845, section 4.5).
+func (k *carried) parted() bool {
+	return k.s.track.Codec == "opus" && k.first.from > k.zero && k.last.ends.off == k.first.ends.off && k.last.ends != k.first.ends
+}
+
 // untrim has a short clip of a lapped codec end with all that its packet yields,
 // also where the stream's last granule position trims it: the first page's is
 // counted back from, so that less would begin the clip earlier.

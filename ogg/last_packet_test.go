@@ -90,3 +90,22 @@ func untrimmed(t *testing.T, path string) string {
 	}
 	return out
 }
+
+// TestOriginalOpus: with the original's times, too, the end of Opus is cut where all of
+// a clip stands on one page of the original.
+func TestOriginalOpus(t *testing.T) {
+	tools.Need(t, "ffmpeg", "opusdec")
+	o := mustOpen(t, madeNamed(t, "opus-long-pages").path(t))
+	for _, i := range []interval{{2.4, 2.503}, {2.4, 2.4001}, {3.0003, 3.5}} {
+		sel := between(i.a, i.b)
+		sel.Timeline = formats.Original
+		plan, clip := o.cut(t, sel)
+		validate(t, clip)
+		out := filepath.Join(t.TempDir(), "pcm")
+		oracle.Run(t, "opusdec", "--quiet", "--rate", "48000", clip, out+".raw")
+		want := int(plan.Presented.End.Round(48000) - plan.Presented.Start.Round(48000))
+		if got := len(mustRead(t, out+".raw")) / 2; got != want || want < 48000 {
+			t.Errorf("%v: opusdec yields %d samples of the %d presented", i, got, want)
+		}
+	}
+}

@@ -53,6 +53,8 @@ func (z *zone) addMedia(s *laid, p *page) {
 		switch {
 		case s.alone() && at == s.first.ends:
 			z.flush(s, s.pair.from, 0)
+		case s.parted() && at == s.first.ends:
+			z.flush(s, s.first.to, 0)
 		case s.s.lapped() && !s.paired && at == s.pair.ends:
 			z.flushPair(s)
 		case at == s.last.ends && !s.rest:
