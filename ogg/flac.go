@@ -27,10 +27,7 @@ func (f *flac) header(i int, p []byte, m *mapping) (more bool, err error) {
 		if len(p) < 4 {
 			return false, errors.New("broken: FLAC metadata block is cut off")
 		}
-		last := p[0]&0x80 != 0
-		if f.count > 0 {
-			last = i >= f.count
-		}
+		last := p[0]&0x80 != 0 || f.count > 0 && i >= f.count // GStreamer counts the first packet, too
 		if last {
 			m.headers = i + 1
 		}
