@@ -176,6 +176,49 @@ func TestHole(t *testing.T) {
 	}
 }
 
+// TestHoleLaced: of blocks of many frames right before a hole in which the interval
+// ends, all frames are there, each at its time.
+func TestHoleLaced(t *testing.T) {
+	for name, f := range map[string]film{
+		"pictures and sound": {},
+		"sound alone":        {pictureless: true},
+	} {
+		f.seconds, f.index, f.heads, f.laced = 40, "none", "none", true
+		w := f.write()
+		gone, next := w.clusters[6], w.clusters[7] // from 12 s to 14
+		data := slices.Concat(w.data[:gone], void(int(next-gone)), w.data[next:])
+		hole := int64(12_080) // a Cluster has sound ahead of its pictures
+		for _, b := range []float64{13.5, 15.5} {
+			_, clip := mustOpen(t, data).Clip(t, seconds(10.5, b))
+			got := readBack(t, clip)
+			zero := got.sound[0].at - shotOf(t, w.sounds, got.sound[0]).at
+			seen := 0
+			for _, s := range got.sound {
+				was := shotOf(t, w.sounds, s).at
+				if s.at != was+zero {
+					t.Errorf("%s: to %v s: the sound of %d ms is at %d", name, b, was, s.at-zero)
+				}
+				if was >= 10_500 && was < hole {
+					seen++
+				}
+			}
+			if want := int(hole-10_500) / 20; seen != want {
+				t.Errorf("%s: to %v s: %d frames of sound before the hole, want %d", name, b, seen, want)
+			}
+		}
+	}
+}
+
+// shotOf is the one among all that has the same frame as another.
+func shotOf(t *testing.T, all []shot, s shot) shot {
+	t.Helper()
+	i := slices.IndexFunc(all, func(x shot) bool { return bytes.Equal(x.frame, s.frame) })
+	if i < 0 {
+		t.Fatalf("a frame at %d ms is none of the original", s.at)
+	}
+	return all[i]
+}
+
 // TestMissingBytes: bytes that are missing within a Cluster of stated size, which then
 // ends amid the next, cost what is left of that Cluster and a frame or two of the next,
 // in whatever part of the clip and in whatever element they are missing.

@@ -196,7 +196,13 @@ func (p *planner) spread(t *track, pieces []piece, known int, at int64) {
 	}
 	for i := known - 1; i >= 0; i-- {
 		q := &pieces[i]
-		q.at = own(q, pieces[i+1].at-q.long)
+		at := pieces[i+1].at - q.long
+		if q.at = own(q, at); q.at == at {
+			continue
+		}
+		for n := i + 1; n < known && pieces[n].b == q.b; n++ { // of the block before the gap
+			pieces[n].at = pieces[n-1].end()
+		}
 	}
 }
 
