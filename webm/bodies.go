@@ -1,6 +1,7 @@
 package webm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -98,6 +99,7 @@ func (o *opening) parseBodies(bodies map[uint32][]byte) (err error) {
 		if id != idCluster && at > m.first.offset {
 			m.others = append(m.others, at)
 			if m.endless() {
+				m.unread = append(m.unread, element{id: id, offset: at, size: unknownSize})
 				continue
 			}
 		}
@@ -108,6 +110,7 @@ func (o *opening) parseBodies(bodies map[uint32][]byte) (err error) {
 			m.attachmentsAt = at
 		}
 	}
+	slices.SortFunc(m.unread, func(a, b element) int { return cmp.Compare(a.offset, b.offset) })
 	slices.Sort(o.tags)
 	m.tagsAt = slices.Compact(o.tags) // one may be both told and seen
 	if e, ok := o.found[idAttachments]; ok {

@@ -3,13 +3,17 @@ package webm_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/seek"
+	"github.com/mediafrag/mediafrag/webm"
 )
 
 // openUnsized opens a resource whose length is not told.
@@ -123,4 +127,66 @@ func TestIndexBehind(t *testing.T) {
 			t.Errorf("%v: %d bytes read, want no more than %d", i, n, most)
 		}
 	}
+}
+
+// TestUnreadTold: what stands behind the Clusters of a resource that can only be read
+// in order, and is not read, is told of: in what is said of the medium, and of a clip
+// that would have it.
+func TestUnreadTold(t *testing.T) {
+	const idChapters = 0x1043A770
+	sizes := []int{70, 90, 200}
+	ids := []uint32{idChapters, idTags, idAttachments}
+	f := film{seconds: 60, bytes: 4000, end: func(*written) (b []byte) {
+		for i, id := range ids {
+			b = append(b, el(id, void(sizes[i]))...)
+		}
+		return b
+	}, front: func(w *written) []byte {
+		var entries []byte
+		at := w.placed["end"]
+		for i, id := range ids {
+			entries = append(entries, seekTo(id, at)...)
+			at += int64(len(el(id, void(sizes[i]))))
+		}
+		return el(0x114D9B74, entries)
+	}}
+	w := f.write()
+	places := map[string]string{}
+	for name, id := range map[string][]byte{"Cues": {0x1C, 0x53, 0xBB, 0x6B}, "Chapters": {0x10, 0x43, 0xA7, 0x70}, "Tags": {0x12, 0x54, 0xC3, 0x67}, "Attachments": {0x19, 0x41, 0xA4, 0x69}} {
+		places[name] = fmt.Sprintf("%s at byte %d", name, bytes.LastIndex(w.data, id))
+	}
+	check := func(of string, warnings []fragment.Warning, names ...string) {
+		t.Helper()
+		all := fmt.Sprint(warnings)
+		for name, place := range places {
+			if strings.Contains(all, place) != slices.Contains(names, name) {
+				t.Errorf("%s: warnings %s, want only of %v", of, all, names)
+			}
+		}
+	}
+	src := seektest.New(w.data)
+	src.Info.Sequential = true
+	o := openUnsized(t, src)
+	i, err := o.Inspect(t.Context())
+	if err != nil || i.Index != webm.CuesEnd {
+		t.Errorf("index %s, want %s; %v", i.Index, webm.CuesEnd, err)
+	}
+	check("info", i.Warnings, "Cues", "Chapters", "Tags", "Attachments")
+	sel := seconds(7.123, 12.5)
+	plan, _ := o.Clip(t, sel)
+	check("a clip", plan.Warnings, "Chapters", "Tags")
+	sel.Attachments = true
+	plan, _ = o.Clip(t, sel)
+	check("a clip with attachments", plan.Warnings, "Chapters", "Tags", "Attachments")
+	if len(plan.Warnings) != 1 {
+		t.Errorf("warnings %v, want one", plan.Warnings)
+	}
+	sel = seconds(7.123, 12.5)
+	sel.Form = formats.Verbatim
+	plan, _ = o.Clip(t, sel)
+	check("a verbatim clip", plan.Warnings)
+
+	o = mustOpen(t, w.data) // by ranges
+	plan, _ = o.Clip(t, seconds(7.123, 12.5))
+	check("by ranges", slices.Concat(o.Info().Warnings, plan.Warnings))
 }

@@ -88,8 +88,9 @@ type media struct {
 	cues        []cue
 	subtitles   []subtitle // the points among them that say how long
 	cuesElement element
-	first       element // the first Cluster; id 0 where there is none
-	others      []int64 // where elements beside clusters begin behind the first
+	first       element   // the first Cluster; id 0 where there is none
+	others      []int64   // where elements beside clusters begin behind the first
+	unread      []element // those of which a SeekHead tells there and that are not read, by place
 
 	tagsAt        []int64 // where Tags are, or are told to be
 	attachmentsAt int64   // 0: there are none, or not told
@@ -246,6 +247,9 @@ func (m *media) Info() formats.Info {
 	} else if size := m.sizeOr(-1); size >= 0 && !m.growing && m.segment.size != unknownSize && m.segment.end() > size {
 		i.Warnings = append(i.Warnings, warning("the file is cut off: its Segment should end at byte %d, the file ends at %d", m.segment.end(), size))
 	}
+	if len(m.unread) > 0 {
+		i.Warnings = append(i.Warnings, warning("not read, for the resource can only be read in order: %s", namesOf(m.unread)))
+	}
 	if m.info.title != "" {
 		i.Tags = append(i.Tags, formats.Tag{Name: "TITLE", Value: m.info.title})
 	}
@@ -318,8 +322,11 @@ const (
 	NoIndex   formats.Index = "none"
 )
 
+// indexKind is where the Cues are, also where they are told of and not read.
 func (m *media) indexKind() formats.Index {
 	switch {
+	case slices.ContainsFunc(m.unread, func(e element) bool { return e.id == idCues }):
+		return CuesEnd
 	case len(m.cues) == 0:
 		return NoIndex
 	case m.first.id == 0 || m.cuesElement.offset < m.first.offset:

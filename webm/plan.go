@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -145,10 +146,32 @@ func (p *planner) gatherAll(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if p.sel.Attachments && p.attached.id == 0 {
+	unread := p.unread()
+	if len(unread) > 0 {
+		p.warn("left out, for they stand behind the Clusters of a resource that can only be read in order: %s", namesOf(unread))
+	}
+	if p.sel.Attachments && p.attached.id == 0 && !slices.ContainsFunc(unread, isAttachments) {
 		p.warn("the file has no attachments, or does not say where")
 	}
 	return p.takeTags(ctx)
+}
+
+// unread are the elements that the clip would take from, were they read.
+func (p *planner) unread() []element {
+	return slices.DeleteFunc(slices.Clone(p.m.unread), func(e element) bool {
+		return e.id != idTags && e.id != idChapters && !(isAttachments(e) && p.sel.Attachments)
+	})
+}
+
+func isAttachments(e element) bool { return e.id == idAttachments }
+
+// namesOf names elements and their places.
+func namesOf(elements []element) string {
+	var all []string
+	for _, e := range elements {
+		all = append(all, fmt.Sprintf("%v at byte %d", e, e.offset))
+	}
+	return strings.Join(all, ", ")
 }
 
 func (m *media) planner(s formats.Selection) (*planner, error) {
