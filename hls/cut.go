@@ -99,8 +99,21 @@ func gapWarning(s *segment, of *stream) fragment.Warning {
 	return fragment.Warning{Reason: fmt.Sprintf("the playlist has a gap from %s s to %s s of %s", segments.Time(s.start), segments.Time(s.end()), of.id)}
 }
 
+// exists fails where all of the selection lies in a gap.
+func (c *cut) exists() error {
+	for i := c.first; i <= c.last; i++ {
+		if c.wanted(i) {
+			return nil
+		}
+	}
+	return unsupported("EXT-X-GAP", "all of the interval lies in a gap: there are no segments to fetch", "choose another interval, or with --variant another variant")
+}
+
 // skipGaps leaves out segments that do not exist, and says so.
 func (c *cut) skipGaps() error {
+	if err := c.exists(); err != nil {
+		return err
+	}
 	for i := c.first; i <= c.last; i++ {
 		if s := &c.list.segments[i]; s.gap && len(c.warnings) < maxWarnings {
 			c.warnings = append(c.warnings, gapWarning(s, c.s))
@@ -111,9 +124,6 @@ func (c *cut) skipGaps() error {
 	}
 	for c.last > c.first && c.list.segments[c.last].gap {
 		c.last--
-	}
-	if c.list.segments[c.first].gap {
-		return unsupported("EXT-X-GAP", "all of the interval lies in a gap: there are no segments to fetch", "choose another interval, or with --variant another variant")
 	}
 	return nil
 }

@@ -35,6 +35,9 @@ func (m *Medium) Trim(ctx context.Context, s formats.Selection, name string) ([]
 	if err != nil {
 		return nil, err
 	}
+	if err := cuts[0].exists(); err != nil { // nothing to play
+		return nil, err
+	}
 	f, err := cuts[0].trimmed(name)
 	return []formats.File{f}, err
 }

@@ -111,6 +111,8 @@ https://host.test/a/gone.mp4
 	if got := o.files(); len(got) != 1 {
 		t.Errorf("asked for %v: a trimmed playlist needs no media", got)
 	}
+	_, err := m.Trim(t.Context(), between(12.5, 15), "clip.m3u8") // all of it is a gap
+	isError(t, err, formats.ErrUnsupported)
 }
 
 // TestTrimRanges: date ranges are kept that lie in what is kept, with all tags of
