@@ -370,7 +370,15 @@ func (p *planner) split(from, to int64, within *Within) (parts []seek.Part) {
 		return p.apart.split(p, from, to, within)
 	}
 	if !p.drops() { // what has no known size is read in order
-		for _, at := range p.middle {
+		// A Cluster in which bytes are missing ends where the next was seen to begin.
+		places := slices.Clone(p.middle)
+		for _, r := range []*region{p.start, p.end} {
+			for _, g := range r.gaps {
+				places = append(places, g.to)
+			}
+		}
+		slices.Sort(places)
+		for _, at := range places {
 			if at > from && at < to && (within == nil || within.Size < 0 || at >= from+within.Size) {
 				parts = append(parts, p.mediaPart(from, at, within))
 				from, within = at, nil

@@ -254,6 +254,21 @@ func TestMissingBytes(t *testing.T) {
 	}
 }
 
+// TestMissingBytesKey: bytes that are missing in a Cluster of stated size, where the
+// planner sees it, do not cost the keyframe that the next begins with.
+func TestMissingBytesKey(t *testing.T) {
+	w := film{seconds: 40, index: "none", heads: "none"}.write()
+	for _, n := range []int{5, 6} { // clusters of 2 s: the last before the end, and the one before
+		at := bytes.Index(w.data, w.pictures[n*w.gop+3].frame) + 20
+		data := slices.Concat(w.data[:at], w.data[at+1500:])
+		_, clip := mustOpen(t, data).Clip(t, seconds(9.013, 15.5))
+		key := w.pictures[(n+1)*w.gop]
+		if !slices.ContainsFunc(readBack(t, clip).pictures, func(p shot) bool { return bytes.Equal(p.frame, key.frame) && p.at == key.at-8000 }) {
+			t.Errorf("cluster %d: the keyframe at %d ms is missing", n, key.at)
+		}
+	}
+}
+
 // TestOneTimestamp: a clip's Clusters have one Timestamp each, also where something
 // stands before it in the original's; one that is stated twice is read.
 func TestOneTimestamp(t *testing.T) {
