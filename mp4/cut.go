@@ -34,6 +34,12 @@ type cut struct {
 	trimStart, trimEnd int64
 	frames             int64 // that a time code's first sample is later by
 
+	// By how much composition offsets in the clip are greater than the source's, in
+	// the cut's timescale, so that none is negative. The edit list takes it back:
+	// negative offsets alone would say the same, but demuxers read an edit list with
+	// those in different ways, and not all take one of a fragmented file into account.
+	lift int64
+
 	holed    bool              // between its samples lie unread ones
 	behind   int64             // the first sample behind those
 	want     fragment.Interval // on the track's own timeline

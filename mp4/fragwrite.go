@@ -33,6 +33,7 @@ type written struct {
 // planFragmented lays out a fragmented clip: ftyp, moov, an index of what is
 // known, then the fragments, the first and the last cut to samples.
 func (c *clip) planFragmented() (*formats.Plan, error) {
+	c.raiseOffsets()
 	c.timescale = c.movieTimescale()
 	if slices.ContainsFunc(c.cuts, func(cut *cut) bool { return cut.track.entry.encrypted }) {
 		if err := c.divideRuns(); err != nil {

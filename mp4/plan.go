@@ -425,6 +425,7 @@ func (c *clip) plan() (*formats.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.raiseOffsets()
 	c.timescale = c.movieTimescale()
 	header := c.header(media)
 	p := &formats.Plan{

@@ -171,6 +171,7 @@ func (c *clip) planSections() (*formats.Plan, error) {
 			media = append(media, s.mediaOf(&ch)...)
 		}
 	}
+	c.raiseOffsets()
 	c.timescale = c.movieTimescale()
 	header := c.header(size)
 	p := &formats.Plan{

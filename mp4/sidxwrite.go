@@ -65,7 +65,7 @@ func (c *clip) times(trafs []traf) (start, until int64, sync bool) {
 			continue
 		}
 		t.each(func(sample, _ int64) {
-			at := main.decodeInFragments(sample) + s.offset(sample)*main.refine
+			at := main.decodeInFragments(sample) + s.offset(sample)*main.refine + main.lift
 			start, until = min(start, at), max(until, at+(s.duration(sample)-s.gaps[sample])*main.refine)
 		})
 	}

@@ -111,7 +111,7 @@ func (t *traf) uniform() (d fragmentDefaults, has uint32) {
 	if len(s.durations(first, t.end())) > 1 || len(s.gaps) > 0 || len(t.ranges) > 1 || trimmed {
 		has |= trunDuration
 	}
-	if slices.ContainsFunc(s.offsets(first, t.end()), func(o run) bool { return o.value != 0 }) {
+	if t.cut.lift != 0 || slices.ContainsFunc(s.offsets(first, t.end()), func(o run) bool { return o.value != 0 }) {
 		has |= trunOffset
 	}
 	if s.sizes == nil && s.all && s.depends == nil && s.extras.padding == nil && s.extras.priorities == nil {
@@ -162,7 +162,7 @@ func (t *traf) writeRuns(w *builder, has uint32, start int64) {
 				value uint32
 			}{
 				{trunDuration, uint32(duration)}, {trunSize, uint32(s.size(sample))},
-				{trunFlags, s.flags(sample)}, {trunOffset, uint32(s.offset(sample) * t.cut.refine)},
+				{trunFlags, s.flags(sample)}, {trunOffset, uint32(s.offset(sample)*t.cut.refine + t.cut.lift)},
 			} {
 				if has&f.flag != 0 {
 					fields = be.AppendUint32(fields, f.value)

@@ -348,10 +348,10 @@ func (c *cut) fromPictureUnderWay(p piece) piece {
 // mediaTime returns where in the clip's media a piece begins.
 func (c *clip) mediaTime(cut *cut, p piece) int64 {
 	if c.fragmented {
-		return max(0, p.from+cut.delta()*cut.refine)
+		return max(0, p.from+cut.delta()*cut.refine+cut.lift)
 	}
 	first := p.samples.from
-	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimmed(first) + cut.lift()
+	return cut.decodeInClip(first) + p.from - cut.track.tables.decode(first)*cut.refine - cut.trimmed(first) + cut.lift
 }
 
 // writeEdits writes an edts.

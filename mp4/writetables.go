@@ -23,7 +23,7 @@ func (c *clip) writeTables(w *builder, i int, stbl box, wide bool, start int64) 
 			case "stsd", "stts", "ctts", "stss", "stsz", "stz2", "stsc", "stco", "co64", "sdtp",
 				"stps", "stsh", "padb", "stdp", "subs", "sgpd", "sbgp", "csgp", "saiz", "saio", "senc": // written above
 			case "cslg":
-				if cut.refine == 1 && (c.fragmented || cut.lift() == 0) {
+				if cut.refine == 1 && cut.lift == 0 {
 					w.raw(b.raw)
 				}
 			case "uuid":
@@ -123,21 +123,31 @@ func (c *cut) writeDurations(w *builder) {
 // where that is possible.
 func (c *cut) writeOffsets(w *builder) {
 	runs := c.runs(c.track.tables.offsets)
-	lift := c.lift()
 	version := uint8(0)
 	for i := range runs {
-		if runs[i].value += lift; runs[i].value < 0 {
+		if runs[i].value += c.lift; runs[i].value < 0 {
 			version = 1
 		}
 	}
 	writeRuns(w, "ctts", version, runs)
 }
 
-// lift is by how much the composition offsets of a progressive clip are greater
-// than the source's, in the cut's timescale. The edit list takes it back: negative
-// offsets alone would say the same, but demuxers read an edit list with those in
-// different ways.
-func (c *cut) lift() int64 {
+// raiseOffsets settles by how much composition offsets are raised. All fragments
+// share one edit list: none are raised where others are passed on unread, were given
+// out already, or are yet to come.
+func (c *clip) raiseOffsets() {
+	unread := slices.ContainsFunc(c.sections, func(s section) bool { return s.hole != nil })
+	if c.fragmented && (c.goesOn || c.open || unread) {
+		return
+	}
+	for _, cut := range c.cuts {
+		cut.lift = cut.leastLift()
+	}
+}
+
+// leastLift returns by how much the cut's composition offsets have to be raised so
+// that none is negative; 0 where that is not possible.
+func (c *cut) leastLift() int64 {
 	offsets := c.track.tables.ctts
 	if offsets == nil || offsets.min >= 0 {
 		return 0
