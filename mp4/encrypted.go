@@ -451,7 +451,7 @@ func (a *auxTables) load(ctx context.Context, read auxReader, s *sampleTables, v
 		for i := r.from; i < r.to; i++ {
 			n := a.sizeOf(i)
 			if n > len(all) {
-				return nil, damaged("saiz", places[0].Offset, "encryption information of %d bytes is cut off", total)
+				return nil, damaged("saio", a.places[0], "%d places have encryption information of %d bytes, where sample %d has more", len(a.places), total, i)
 			}
 			info.samples[i], all = all[:n:n], all[n:]
 		}

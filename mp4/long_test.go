@@ -2,7 +2,10 @@ package mp4_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -14,6 +17,7 @@ import (
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/mp4"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -573,11 +577,34 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// TestFewPlaces: a saio that names fewer places than there are chunks is an error
+// where the interval needs the others.
+func TestFewPlaces(t *testing.T) {
+	f := longFilm{seconds: 20, locked: lockedInMedia}
+	data := f.bytes(t)
+	count := bytes.Index(data, []byte("saio")) + 8
+	if flags := data[count-1]; flags&1 != 0 {
+		count += 8
+	}
+	binary.BigEndian.PutUint32(data[count:], 2)
+	w := seek.NewWindow(t.Context(), seektest.New(data), 0)
+	defer w.Close()
+	m, err := mp4.Format{}.Open(t.Context(), w, formats.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := (*formats.Error)(nil)
+	if _, err := m.Plan(t.Context(), between(10, 11)); !errors.As(err, &bad) || !errors.Is(err, formats.ErrDamaged) || bad.Element != "saio" {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestPartsHostile changes bytes of long tables, and of what stands between them,
 // and plans: no file may be answered by a panic, or take long.
 func TestPartsHostile(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for name, f := range longFilms {
+	for n, name := range slices.Sorted(maps.Keys(longFilms)) {
+		r := rand.New(rand.NewPCG(7, uint64(n)))
+		f := longFilms[name]
 		f.seconds = 20
 		source, moov := f.build()
 		start := source.Info.Size - moov
