@@ -401,12 +401,7 @@ func (c *chain) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 			return nil, err
 		}
 		seen := c.seen()
-		confirmed := make(chan error, 1)
-		go func() { confirmed <- c.confirm(ctx) }()
 		plan, err := c.plan(ctx, s)
-		if doubt := <-confirmed; doubt != nil && err == nil {
-			return nil, doubt
-		}
 		behind := errors.Is(err, formats.ErrPastEnd)
 		if behind {
 			if err := c.review(ctx); err != nil {
@@ -421,24 +416,25 @@ func (c *chain) Plan(ctx context.Context, s formats.Selection) (*formats.Plan, e
 	}
 }
 
-// confirm looks at what stands where the last known Segment says that it ends, if
-// the file goes on there: where that is neither another Segment nor padding, the
-// Segment may have been cut off, and another stand within. It costs a request,
-// once, which nothing waits for while there are others to be made.
-func (c *chain) confirm(ctx context.Context) error {
-	segments, _, _ := c.known()
-	last := segments[len(segments)-1]
-	at := last.nextAt()
-	if at == 0 || at != last.segment.end() || last.growing || last.w.Info().Sequential || last.confirmed.Swap(true) {
+// confirm looks at what stands where a Segment says that it ends, once, if the file
+// goes on there and the Clusters that were seen lie further apart than their times
+// suggest: where it is neither another Segment nor padding, the Segment was perhaps
+// cut off, and another stands within.
+func (m *media) confirm(ctx context.Context) error {
+	at := m.nextAt()
+	if at == 0 || at != m.segment.end() || m.growing || m.w.Info().Sequential || m.confirmed.Load() {
 		return nil
 	}
-	data, err := last.w.ReadRange(ctx, seek.Range{Offset: at, Length: min(maxHeader, last.sizeOr(maxOffset)-at)}, seek.Index, "behind the Segment")
+	if _, _, _, doubtful := m.doubt(false); !doubtful {
+		return nil
+	}
+	data, err := m.w.ReadRange(ctx, seek.Range{Offset: at, Length: min(maxHeader, m.sizeOr(maxOffset)-at)}, seek.Index, "behind the Segment")
 	if err != nil {
-		last.confirmed.Store(false)
 		return err
 	}
+	m.confirmed.Store(true)
 	if e, err := defaultLengths.parse(data, at); err != nil || e.id != idEBML && e.id != idSegment && e.id != idVoid {
-		last.short.Store(true)
+		m.short.Store(true)
 	}
 	return nil
 }
@@ -471,6 +467,9 @@ func (c *chain) review(ctx context.Context) error {
 func (c *chain) changed(ctx context.Context, seen int64, thorough bool) (bool, error) {
 	segments, _, _ := c.known()
 	for _, m := range segments {
+		if err := m.confirm(ctx); err != nil {
+			return false, err
+		}
 		if m.short.Swap(false) && m.next.Load() == 0 {
 			if _, err := m.outrun(ctx); err != nil {
 				return false, err
