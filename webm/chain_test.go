@@ -468,3 +468,22 @@ func TestChainCut(t *testing.T) {
 		})
 	}
 }
+
+// TestChainLooksNoFurther: an interval in the first of whole files in a row costs no
+// look at what stands behind that one.
+func TestChainLooksNoFurther(t *testing.T) {
+	for name, f := range map[string]film{"cues in front": {index: "front"}, "no cues": {index: "none", heads: "none"}} {
+		t.Run(name, func(t *testing.T) {
+			first := f.of(20, 2000).write().data
+			o := mustOpen(t, slices.Concat(first, f.of(20, 2000).write().data))
+			if _, err := o.Media.Plan(t.Context(), seconds(9, 12)); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range o.Source.Requests() {
+				if r.Offset == int64(len(first)) {
+					t.Errorf("%v was asked for: %s", r.Range, r.Note)
+				}
+			}
+		})
+	}
+}
