@@ -1,6 +1,10 @@
 package ogg
 
-import "context"
+import (
+	"context"
+
+	"github.com/mediafrag/mediafrag/fragment"
+)
 
 // carried is what a clip holds of one stream.
 type carried struct {
@@ -21,6 +25,7 @@ type carried struct {
 	zero       int64 // the tick that is 0 in the clip's granule positions
 	skip       int64 // Opus: the pre-skip of the clip
 	final      int64 // granule position of the last page, not shifted
+	surplus    bool  // what is behind the stream's last granule position sounds, too
 }
 
 // carry decides what is carried of one stream.
@@ -64,7 +69,7 @@ func (c *cutting) carry(ctx context.Context, s *stream) (*carried, error) {
 		return k, nil
 	}
 	k.zeroes(c)
-	if k.stuck() {
+	if k.stuck() && !c.asIs {
 		k.untrim()
 		if !k.unstick(head) && !k.unstick(tail) && c.tail == nil {
 			if err := c.extend(ctx, s, k.pair.to); err != nil {
@@ -255,8 +260,24 @@ func (k *carried) parted() bool {
 // also where the stream's last granule position trims it: the first page's is
 // counted back from, so that less would begin the clip earlier.
 func (k *carried) untrim() {
-	k.pair.to = satAdd(k.pair.from, lapDuration(k.s.length(k.first.data), k.s.length(k.pair.data)))
-	k.last, k.end, k.final = k.pair, k.pair.to, k.pair.to
+	to := satAdd(k.pair.from, lapDuration(k.s.length(k.first.data), k.s.length(k.pair.data)))
+	k.surplus = to > k.pair.to
+	k.pair.to = to
+	k.last, k.end, k.final = k.pair, to, to
+}
+
+// earlier returns where the clip has to begin for sound to end where its stream
+// does: with the packet of a short clip that is not trimmed, so that the granule
+// position is free to cut the end. It is a at the latest, and with pictures always:
+// that clip begins at a keyframe.
+func (c *cutting) earlier() fragment.Time {
+	begin := c.a
+	for _, k := range c.carried {
+		if k.surplus && !c.pictures() {
+			begin = begin.Min(k.s.time(max(k.pair.from, k.s.begin)))
+		}
+	}
+	return begin
 }
 
 // unstick has a short clip of a lapped codec end with the packet behind, of which

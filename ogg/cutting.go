@@ -21,6 +21,7 @@ type cutting struct {
 	streams  []*stream     // selected
 	a, b     fragment.Time // on the file's own clock
 	original bool          // granule positions are kept
+	asIs     bool          // only pages of the original, unchanged
 	serials  serials
 
 	begin, finish map[*stream]stretch // of streams that are not text

@@ -2,9 +2,11 @@ package ogg_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/mediafrag/mediafrag/formats"
@@ -62,6 +64,74 @@ func TestLastPacket(t *testing.T) {
 	}
 	if behind == 0 {
 		t.Error("no interval is within a last packet that is trimmed")
+	}
+}
+
+// TestLastPacketOfLink: where a clip of a chain begins within the last packet of a
+// link, which the last granule position trims, and goes on in the next, decoders yield
+// what the plan says that is presented, without what of the packet is behind the
+// link's end. For that it begins with the packet.
+func TestLastPacketOfLink(t *testing.T) {
+	tools.Need(t, "oggdec", "oggenc")
+	const longest = 2048 // samples that a packet yields, at most
+	early := 0
+	for _, rate := range []int{11025, 48000} {
+		first, second := madeLink(t, rate, 4, 7), madeLink(t, rate, 4, 8)
+		length := mustOpen(t, first).Info().Duration.Seconds()
+		whole := slices.Concat(oggdec(t, first), oggdec(t, second))
+		o := mustOpenBytes(t, slices.Concat(mustRead(t, first), mustRead(t, second)))
+		for _, d := range []float64{.0002, .001, .005, .02, .3} {
+			for _, timeline := range []formats.Timeline{formats.Zero, formats.Original} {
+				sel := between(length-d, length+.5)
+				sel.Timeline = timeline
+				plan, clip := o.cut(t, sel)
+				validate(t, clip)
+				from, to := int(plan.Presented.Start.Round(int64(rate))), int(plan.Presented.End.Round(int64(rate)))
+				want := int(math.Round((length - d) * float64(rate)))
+				if from > want || from <= want-longest {
+					t.Errorf("%d Hz, %g s before the end, %s: presented from sample %d on, want %d", rate, d, timeline, from, want)
+				}
+				if timeline == formats.Zero && from < want {
+					early++
+				}
+				if got := oggdec(t, clip); !bytes.Equal(got, whole[2*from:2*to]) {
+					t.Errorf("%d Hz, %g s before the end, %s: oggdec yields %d samples that are not the %d presented", rate, d, timeline, len(got)/2, to-from)
+				}
+			}
+		}
+	}
+	if early == 0 {
+		t.Error("no interval begins within a last packet that is trimmed")
+	}
+}
+
+// madeLink makes a file of Vorbis of so many seconds, with the serial number given.
+func madeLink(t *testing.T, rate, length, serial int) string {
+	t.Helper()
+	return cached(fmt.Sprintf("link-%d-%d-%d.ogg", rate, length, serial), func(path string) {
+		oracle.Run(t, "oggenc", "-Q", "-s", fmt.Sprint(serial), "-q", "-1", "-o", path, sound(t, rate, 1, length))
+	})
+}
+
+// TestLastPacketVerbatim: of pages as they are, too, what is presented and covered of
+// the last packet ends where its granule position trims it. The file has one page of
+// sound, so that the clip is the file.
+func TestLastPacketVerbatim(t *testing.T) {
+	tools.Need(t, "oggdec", "oggenc")
+	for _, rate := range []int{11025, 48000} {
+		path := madeLink(t, rate, 1, 7)
+		whole := oggdec(t, path)
+		o := mustOpen(t, path)
+		length := o.Info().Duration.Seconds()
+		for _, d := range []float64{.0002, .001, .005, .02, .3} {
+			sel := between(length-d, length)
+			sel.Form = formats.Verbatim
+			plan, clip := o.cut(t, sel)
+			from, to := int(plan.Presented.Start.Round(int64(rate))), int(plan.Presented.End.Round(int64(rate)))
+			if got := oggdec(t, clip); !plan.Covered.End.Equal(plan.Presented.End) || to != len(whole)/2 || !bytes.Equal(got, whole[2*from:2*to]) {
+				t.Errorf("%d Hz, %g s before the end: oggdec yields %d samples, presented %v, covered %v of %d", rate, d, len(got)/2, plan.Presented, plan.Covered, len(whole)/2)
+			}
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (m *media) planLinks(ctx context.Context, c *chain, s formats.Selection) (*
 		if !from.Less(to) {
 			continue
 		}
-		part, err := m.planLink(ctx, l, s, tracks, from, to, i, used, &resource)
+		part, err := m.planLink(ctx, l, s, tracks, from, to, at.Less(interval.End), i, used, &resource)
 		if err != nil {
 			return nil, err
 		}
@@ -79,11 +79,12 @@ func (c *chain) clamp(i fragment.Interval) (fragment.Interval, error) {
 }
 
 // planLink resolves what a link gives: [from, to) on its own timeline, which
-// begins at 0. Tracks are those of the first link; of later ones it takes all
-// streams, or where some were named, those of their kinds. Used are the serial
-// numbers of the links before. It returns nil where the link has nothing there.
-func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, tracks []formats.Track, from, to fragment.Time, number int, used map[uint32]bool, resource *seek.Info) (*clip, error) {
-	c := &cutting{w: m.window, l: l, a: from.Add(l.begin), b: to.Add(l.begin), original: s.Timeline == formats.Original}
+// begins at 0; more says that the interval goes on in the next link. Tracks are
+// those of the first link; of later ones it takes all streams, or where some were
+// named, those of their kinds. Used are the serial numbers of the links before. It
+// returns nil where the link has nothing there.
+func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, tracks []formats.Track, from, to fragment.Time, more bool, number int, used map[uint32]bool, resource *seek.Info) (*clip, error) {
+	c := &cutting{w: m.window, l: l, a: from.Add(l.begin), b: to.Add(l.begin), original: s.Timeline == formats.Original, asIs: s.Form == formats.Verbatim}
 	for _, t := range l.streams {
 		if slices.ContainsFunc(tracks, func(k formats.Track) bool {
 			return number == 0 && k.ID == t.track.ID || number > 0 && k.Kind == t.track.Kind
@@ -93,7 +94,7 @@ func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, trac
 	}
 	c.serials = serials{l, used, map[uint32]uint32{}}
 	whole := number > 0 && from.Sign() == 0 && to.Equal(l.length()) && len(c.streams) == len(l.streams)
-	if whole && (s.Form == formats.Verbatim || !c.serials.again()) {
+	if whole && (c.asIs || !c.serials.again()) {
 		c.serials.keep()
 		return l.wholly(resource), nil
 	}
@@ -103,8 +104,11 @@ func (m *media) planLink(ctx context.Context, l *link, s formats.Selection, trac
 	if !c.carries() {
 		return nil, nil
 	}
-	if s.Form == formats.Verbatim {
+	if c.asIs {
 		return c.verbatim(resource), nil
+	}
+	if begin := c.earlier(); more && begin.Less(c.a) {
+		return m.planLink(ctx, l, s, tracks, begin.Sub(l.begin), to, more, number, used, resource)
 	}
 	return c.assemble(resource), nil
 }
