@@ -68,6 +68,11 @@ type Media interface {
 // part of a live stream that is yet to come.
 type Live interface {
 	Media
+	// MediaType returns the media type that a clip of the selection will have, where
+	// that is known before the selection's end has come: "" where it is not, and where
+	// all of the selection is there already, so that Parts does not wait. What cannot
+	// be read is no error here: Parts meets it.
+	MediaType(ctx context.Context, s Selection) string
 	// Parts yields the parts of the selection as they become known. P, which may
 	// be nil, is told what they are a clip of: once the iteration has ended it is
 	// the plan of all that were yielded. It must not be read before.

@@ -10,6 +10,7 @@ import (
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/segments"
+	"github.com/mediafrag/mediafrag/mp4"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -59,6 +60,46 @@ var (
 	_ formats.Trimmer  = (*Medium)(nil)
 	_ seek.Opener      = (*Medium)(nil)
 )
+
+// MediaType returns the media type of a clip of which not all has been published, by
+// the initialization section of what the playlist has: "" where there is none.
+func (m *Medium) MediaType(ctx context.Context, s formats.Selection) string {
+	s, _ = m.forOneFile(s)
+	streams, _, err := m.selected(s)
+	if err != nil {
+		return ""
+	}
+	waits := false
+	for _, x := range streams {
+		if err := m.load(ctx, x); err != nil {
+			return ""
+		}
+		waits = waits || !m.media(x).published(s.Interval)
+	}
+	c := m.cutOf(streams[0], m.streamList(streams[0]), s.Interval)
+	if !waits || len(c.list.segments) == 0 {
+		return ""
+	}
+	section := c.list.segments[len(c.list.segments)-1].init
+	if section == nil || section.uri == "" {
+		return ""
+	}
+	init, err := c.readInit(ctx, section)
+	if err != nil {
+		return ""
+	}
+	container := containerOf(init.data)
+	if container != fragmentedMP4 {
+		return mediaTypes[container]
+	}
+	r, err := mp4.OpenRendition(init.data, nil, formats.Env{Limits: m.env.Limits})
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	mediaType, _ := r.MediaType(c.chosen(r, s)) // "" with an error
+	return mediaType
+}
 
 // Parts yields the parts of a selection as they are published, until its end has
 // been or the stream ends. Transport streams, packed audio and fragmented MP4, also
@@ -157,10 +198,9 @@ func (f *follower) indexed(list *media) bool {
 	return init != nil && init.uri != ""
 }
 
-// published reports whether the end of the selection has been published.
-func (f *follower) published(list *media) bool {
-	i := f.selection.Interval
-	return !list.growing() || !i.Open && !segments.Time(list.edge()).Less(i.End)
+// published reports whether the end of an interval has been published.
+func (m *media) published(i fragment.Interval) bool {
+	return !m.growing() || !i.Open && !segments.Time(m.edge()).Less(i.End)
 }
 
 // plan yields the parts of a plan of what is published.
@@ -197,7 +237,7 @@ func hasExpired(err error, format string, args ...any) error {
 // end has come, or nobody wants more.
 func (f *follower) deliver(ctx context.Context, list *media) (done bool, err error) {
 	interval := f.selection.Interval
-	if f.published(list) { // perhaps by parts alone; elsewhere whole segments are waited for
+	if list.published(f.selection.Interval) { // perhaps by parts alone; elsewhere whole segments are waited for
 		list = list.upTo(interval)
 	}
 	first, end := segments.Overlap(len(list.segments), list.bounds, interval)
@@ -233,7 +273,7 @@ func (f *follower) deliver(ctx context.Context, list *media) (done bool, err err
 	if !list.growing() {
 		f.told.Requested = f.told.Requested.Clamp(segments.Time(list.duration()))
 	}
-	return f.published(list), nil
+	return list.published(f.selection.Interval), nil
 }
 
 // segment yields one segment, once the origin has it.

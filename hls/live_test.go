@@ -629,6 +629,56 @@ func TestLivePlan(t *testing.T) {
 	}
 }
 
+// TestLiveType: what a live clip is of is known before it is waited for, by the
+// initialization section, which is asked for once; and to who reads it from its first
+// byte on.
+func TestLiveType(t *testing.T) {
+	for _, test := range []struct {
+		name, list string
+		origin     *liveOrigin
+		b          float64
+		tracks     []string
+		want       string // before it is waited for
+		then       string // with its first byte
+	}{
+		{"fragmented MP4", "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s"}, 22, nil, "video/mp4", "video/mp4"},
+		{"all of it is published", "/one/live.m3u8", &liveOrigin{dir: hls.FMP4Presentation(t), init: "init.mp4", ext: ".m4s"}, 11, nil, "", "video/mp4"},
+		{"apart", "/master.m3u8", &liveOrigin{dir: hls.ApartPresentation(t), init: "init.mp4", ext: ".m4s", apart: true}, 22, nil, "video/mp4", "video/mp4"},
+		{"sound alone", "/master.m3u8", &liveOrigin{dir: hls.ApartPresentation(t), init: "init.mp4", ext: ".m4s", apart: true}, 22, []string{"audio/a"}, "audio/mp4", "audio/mp4"},
+		{"transport streams", "/one/live.m3u8", &liveOrigin{}, 22, nil, "", "video/mp2t"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := openLive(t, test.list, test.origin)
+			s := hls.BetweenTimes(2.3, test.b)
+			s.Tracks = test.tracks
+			if got := l.resource.Media.(formats.Live).MediaType(t.Context(), s); got != test.want {
+				t.Errorf("before: %q, want %q", got, test.want)
+			}
+			for path := range l.asked {
+				if strings.HasSuffix(path, l.ext) {
+					t.Errorf("%s was asked for", path)
+				}
+			}
+			q, err := l.resource.Follow(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.Close()
+			if _, err := q.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if got := q.Plan.MediaType; got != test.then {
+				t.Errorf("with the first byte: %q, want %q", got, test.then)
+			}
+			for path, n := range l.asked {
+				if strings.HasSuffix(path, "init.mp4") && n > 1 {
+					t.Errorf("%s was asked for %d times", path, n)
+				}
+			}
+		})
+	}
+}
+
 // TestRealTime follows a stream by the machine's clock.
 func TestRealTime(t *testing.T) {
 	if !tools.Full() {

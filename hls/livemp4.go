@@ -35,7 +35,7 @@ type followed struct {
 // joined gives out what there is of a selection that takes several streams, or has an
 // initialization section.
 func (f *follower) joined(ctx context.Context, s formats.Selection, streams []*stream) (done bool, err error) {
-	published := !slices.ContainsFunc(streams, func(x *stream) bool { return !f.published(f.m.media(x)) })
+	published := !slices.ContainsFunc(streams, func(x *stream) bool { return !f.m.media(x).published(f.selection.Interval) })
 	if f.fragments == nil {
 		if published {
 			return true, f.plan(ctx)
@@ -241,7 +241,7 @@ func (f *follower) beginMP4(ctx context.Context, l *liveMP4, s formats.Selection
 	if err != nil {
 		return false, err
 	}
-	l.begun = true
+	l.begun, f.told.MediaType = true, p.MediaType
 	for _, x := range l.streams {
 		x.given = x.first + 1
 	}

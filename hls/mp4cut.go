@@ -293,7 +293,7 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection, 
 		}
 		all = append(all, t)
 		renditions = append(renditions, mp4.RenditionCut{
-			Rendition: t.rendition, Interval: t.own(all[0].overrun()), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(s),
+			Rendition: t.rendition, Interval: t.own(all[0].overrun()), First: t.first - t.from, Last: last - t.from, Tracks: t.chosen(t.rendition, s),
 			Joints: t.joints, Language: t.s.language(), Open: open, Given: max(0, t.given-t.from),
 		})
 	}
@@ -315,14 +315,14 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection, 
 	return p, nil
 }
 
-// chosen returns the IDs of the rendition's tracks that are selected; nil is
+// chosen returns the IDs of the stream's rendition's tracks that are selected; nil is
 // those that play by default.
-func (t *mp4Cut) chosen(s formats.Selection) []string {
-	if len(s.Tracks) == 0 || t.s != t.m.main || len(t.s.tracks) < 2 {
+func (c *cut) chosen(r *mp4.Rendition, s formats.Selection) []string {
+	if len(s.Tracks) == 0 || c.s != c.m.main || len(c.s.tracks) < 2 {
 		return nil
 	}
 	kinds := map[formats.Kind]bool{}
-	for _, have := range t.s.tracks {
+	for _, have := range c.s.tracks {
 		for _, id := range s.Tracks {
 			if have.ID == id || have.Name != "" && have.Name == id {
 				kinds[have.Kind] = true
@@ -330,7 +330,7 @@ func (t *mp4Cut) chosen(s formats.Selection) []string {
 		}
 	}
 	var ids []string
-	for _, x := range t.rendition.Tracks() {
+	for _, x := range r.Tracks() {
 		if kinds[x.Kind] {
 			ids = append(ids, x.ID)
 		}

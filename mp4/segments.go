@@ -115,6 +115,19 @@ func (r *Rendition) Close() error {
 // Tracks returns the tracks of the initialization segment.
 func (r *Rendition) Tracks() []formats.Track { return r.movie.infos() }
 
+// MediaType returns the media type of a clip of the tracks with these IDs; none means
+// those that are on by default, as in a [RenditionCut].
+func (r *Rendition) MediaType(ids []string) (string, error) {
+	chosen, err := r.movie.chosen(formats.Selection{Tracks: ids})
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(chosen, func(t *track) bool { return t.kind == formats.Video }) {
+		return "video/mp4", nil
+	}
+	return "audio/mp4", nil
+}
+
 // Times returns when a segment begins and ends on the rendition's timeline, by
 // its pictures or, where it has none, its first track: from the earliest
 // presented sample to the end of the latest. It reads the segment's moofs.

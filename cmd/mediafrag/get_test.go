@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/mediafrag/mediafrag/client"
 	"github.com/mediafrag/mediafrag/formats"
 	"github.com/mediafrag/mediafrag/fragment"
+	"github.com/mediafrag/mediafrag/internal/faultserver"
 	"github.com/mediafrag/mediafrag/seek"
 )
 
@@ -287,6 +289,36 @@ func TestGetOtherContainer(t *testing.T) {
 				t.Errorf("%s to %s: there are %v", list, name, have)
 			}
 			os.Remove(name)
+		}
+	}
+}
+
+// TestGetOtherContainerLive: of what is not published to its end the name is checked
+// before anything is waited for or written, by the initialization section alone.
+func TestGetOtherContainerLive(t *testing.T) {
+	server := newTestServer(t)
+	t.Chdir(t.TempDir())
+	server.Fault(func(n int, _ *http.Request) (f faultserver.Fault) {
+		if n > 1 {
+			f.Status = http.StatusForbidden // else it is waited for
+		}
+		return f
+	})
+	for _, interval := range []string{"1,1000", "1", "500,1000"} {
+		server.Reset()
+		r := command(t, "get", server.URL+"/hls/fragments.m3u8#t="+interval, "-o", "c.ts", "--quiet")
+		if r.status != exitMedia || !strings.Contains(r.stderr, "the selection is video/mp4, and no file .ts; name it c.mp4, or a folder with -o c/") {
+			t.Errorf("%s: exit status %d, %q", interval, r.status, r.stderr)
+		}
+		if have := names(t, "."); len(have) != 0 {
+			t.Errorf("%s: there are %v", interval, have)
+		}
+		asked := map[string]int{}
+		for _, request := range server.Log() {
+			asked[request.Path]++
+		}
+		if len(asked) != 2 || asked["/hls/fragments.m3u8"] != 1 || asked["/hls/init.mp4"] != 1 {
+			t.Errorf("%s: there were requests for %v, want the playlist and init.mp4", interval, asked)
 		}
 	}
 }

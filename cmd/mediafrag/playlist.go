@@ -143,6 +143,10 @@ func (a *app) getLive(ctx context.Context, j *job, o *output) (clipJSON, error) 
 	if err != nil {
 		return clipJSON{}, err
 	}
+	mediaType := j.resource.Media.(formats.Live).MediaType(ctx, s)
+	if err := a.suit(o, j, mediaType); err != nil { // before it is waited for
+		return clipJSON{}, err
+	}
 	live, err := j.resource.Follow(ctx, s)
 	if err != nil {
 		return clipJSON{}, err
@@ -165,7 +169,10 @@ func (a *app) getLive(ctx context.Context, j *job, o *output) (clipJSON, error) 
 	default:
 		err = o.write(func(file *os.File) error {
 			// The clip waits while it is written: its plan can be read.
-			to := &suited{file, func() error { return a.suit(o, j, live.Plan.MediaType) }}
+			to := &suited{Writer: file}
+			if mediaType == "" {
+				to.check = func() error { return a.suit(o, j, live.Plan.MediaType) }
+			}
 			n, err = live.WriteTo(&countedStream{Writer: to, delivery: d})
 			return err
 		})

@@ -38,7 +38,8 @@ type testServer struct {
 //	/damaged.ogv  movie.ogv with zeros from byte 120,000 to 120,100
 //	/page.html    no medium
 //	/hls/         list.m3u8, four segments of sound, and master.m3u8;
-//	              event.m3u8 is the same of which more is to come
+//	              event.m3u8 is the same of which more is to come, and
+//	              fragments.m3u8 fragmented MP4 of which more is to come
 func newTestServer(t testing.TB) *testServer { return newServerAt(t, 0) }
 
 // newDistantServer is one at a distance at which requests that are sent at the
@@ -77,6 +78,17 @@ func newServerAt(t testing.TB, rtt time.Duration) *testServer {
 	files["/hls/master.m3u8"] = faultserver.File{Content: []byte("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=41457,CODECS=\"mp4a.40.2\"\nlist.m3u8\n")}
 	list := bytes.ReplaceAll(files["/hls/list.m3u8"].Content, []byte("VOD"), []byte("EVENT"))
 	files["/hls/event.m3u8"] = faultserver.File{Content: bytes.ReplaceAll(list, []byte("#EXT-X-ENDLIST"), nil)}
+	for _, name := range []string{"main.m3u8", "init.mp4", "s1.mp4", "s2.mp4", "s3.mp4", "s4.mp4", "s5.mp4"} {
+		b, err := os.ReadFile("../../testdata/hls/shaka-interstitial/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "main.m3u8" {
+			name = "fragments.m3u8"
+			b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("VOD"), []byte("EVENT")), []byte("#EXT-X-ENDLIST"), nil)
+		}
+		files["/hls/"+name] = faultserver.File{Content: b, ETag: `"` + name + `"`}
+	}
 	s := &testServer{faultserver.Start(t, faultserver.Config{Files: files, RTT: rtt}), make(chan struct{}, 100)}
 	s.Fault(s.fault)
 	return s
