@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,8 +12,10 @@ import (
 	"github.com/mediafrag/mediafrag/fragment"
 	"github.com/mediafrag/mediafrag/internal/budget"
 	"github.com/mediafrag/mediafrag/internal/mpegts"
+	"github.com/mediafrag/mediafrag/internal/oracle"
 	"github.com/mediafrag/mediafrag/internal/seektest"
 	"github.com/mediafrag/mediafrag/internal/tools"
+	"github.com/mediafrag/mediafrag/mp4"
 )
 
 // TestWrongBefore: a duration before the interval is wrong, while those of its own
@@ -141,6 +144,31 @@ func TestWrongToTheEnd(t *testing.T) {
 				t.Errorf("requested is %s, want up to %g", p.Requested, test.b)
 			}
 		})
+	}
+}
+
+// TestSoundEndsFirst: sound that ends before the pictures do, by its playlist too, is
+// said to last no longer than that playlist is, of an interval that touches the end.
+func TestSoundEndsFirst(t *testing.T) {
+	o := newOrigin()
+	for folder, n := range map[string]int{"v": 10, "a": 9} {
+		o.putFolder(t, "https://host.test/"+folder, apartPresentation(t)+"/"+folder)
+		list := head + "#EXT-X-MAP:URI=\"init.mp4\"\n"
+		for i := range n {
+			list += fmt.Sprintf("#EXTINF:4,\ns%03d.m4s\n", i)
+		}
+		o.put("https://host.test/"+folder+"/list.m3u8", []byte(list+"#EXT-X-ENDLIST\n"))
+	}
+	o.put("https://host.test/master.m3u8", []byte("#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",DEFAULT=YES,URI=\"a/list.m3u8\"\n#EXT-X-STREAM-INF:BANDWIDTH=1000,CODECS=\"avc1.64000b,mp4a.40.2\",AUDIO=\"a\"\nv/list.m3u8\n"))
+	m := o.mustOpen(t, "https://host.test/master.m3u8", formats.Env{})
+	s := between(33, 40)
+	s.Layout = mp4.Progressive
+	path := write(t, "clip.mp4", clip(t, m, mustPlan(t, m, s)))
+	for kind, want := range map[string]float64{"v": 7, "a": 3} {
+		got, err := strconv.ParseFloat(strings.TrimSpace(string(oracle.Run(t, "ffprobe", "-v", "error", "-select_streams", kind, "-show_entries", "stream=duration", "-of", "csv=p=0", path))), 64)
+		if err != nil || got < want-0.01 || got > want+0.01 {
+			t.Errorf("%s lasts %g s, %v; want %g", kind, got, err, want)
+		}
 	}
 }
 

@@ -265,6 +265,7 @@ func (t *mp4Cut) clockAt(run int64) time.Duration {
 func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection, open bool) (*formats.Plan, error) {
 	var renditions []mp4.RenditionCut
 	var all []*mp4Cut
+	moved := false // the interval's end, since durations in the first playlist are wrong
 	for i, c := range cuts {
 		if i > 0 { // the clocks of all streams are one (RFC 8216 section 6.2.4)
 			c.clocks = all[0].zero
@@ -277,10 +278,16 @@ func (m *Medium) planMP4(ctx context.Context, cuts []*cut, s formats.Selection, 
 		if i > 0 {
 			maps.Copy(t.begins, all[0].begins)
 			maps.Copy(t.later, all[0].later)
-			t.interval.End = all[0].interval.End
+			if moved {
+				t.interval.End = all[0].interval.End
+			}
 		}
+		end := t.interval.End
 		if err := t.locate(ctx); err != nil {
 			return nil, err
+		}
+		if i == 0 {
+			moved = !t.interval.End.Equal(end)
 		}
 		if open && i == 0 {
 			c.clocks = t.zero // the plan of all is to go by the same
