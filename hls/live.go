@@ -237,7 +237,7 @@ func hasExpired(err error, format string, args ...any) error {
 // end has come, or nobody wants more.
 func (f *follower) deliver(ctx context.Context, list *media) (done bool, err error) {
 	interval := f.selection.Interval
-	if list.published(f.selection.Interval) { // perhaps by parts alone; elsewhere whole segments are waited for
+	if list.published(interval) { // perhaps by parts alone; elsewhere whole segments are waited for
 		list = list.upTo(interval)
 	}
 	first, end := segments.Overlap(len(list.segments), list.bounds, interval)
@@ -273,7 +273,7 @@ func (f *follower) deliver(ctx context.Context, list *media) (done bool, err err
 	if !list.growing() {
 		f.told.Requested = f.told.Requested.Clamp(segments.Time(list.duration()))
 	}
-	return list.published(f.selection.Interval), nil
+	return list.published(interval), nil
 }
 
 // segment yields one segment, once the origin has it.

@@ -165,23 +165,34 @@ func (c *clip) renumber() {
 func (c *clip) chunksOf(s *section) ([]chunkOf, error) {
 	var all []chunkOf
 	for _, cut := range c.cuts {
-		for _, r := range cut.ranges {
-			r.from, r.to = max(r.from, s.samples[cut].from), min(r.to, s.samples[cut].to)
-			if r.from >= r.to {
-				continue
-			}
-			chunks, err := cut.track.tables.chunksOf(r.from, r.to)
-			if err != nil {
-				return nil, err
-			}
-			for _, ch := range chunks {
-				all = append(all, chunkOf{cut, sampleRange{r.from, r.from + ch.samples}, ch})
-				r.from += ch.samples
-			}
+		chunks, err := cut.chunksWithin(s.samples[cut])
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, chunks...)
 	}
 	slices.SortStableFunc(all, func(a, b chunkOf) int { return cmp.Compare(a.offset, b.offset) })
 	return all, nil
+}
+
+// chunksWithin returns the chunks of the samples in a range that the cut delivers.
+func (c *cut) chunksWithin(in sampleRange) ([]chunkOf, error) {
+	var out []chunkOf
+	for _, r := range c.ranges {
+		r.from, r.to = max(r.from, in.from), min(r.to, in.to)
+		if r.from >= r.to {
+			continue
+		}
+		chunks, err := c.track.tables.chunksOf(r.from, r.to)
+		if err != nil {
+			return nil, err
+		}
+		for _, ch := range chunks {
+			out = append(out, chunkOf{c, sampleRange{r.from, r.from + ch.samples}, ch})
+			r.from += ch.samples
+		}
+	}
+	return out, nil
 }
 
 // chunkOf is a chunk of a cut, and its samples.

@@ -17,25 +17,17 @@ type traf struct {
 func (c *clip) trafs(s section) ([]traf, error) {
 	var out []traf
 	for _, cut := range c.cuts {
-		in := s.samples[cut] // none where the fragment has none
+		chunks, err := cut.chunksWithin(s.samples[cut]) // none where the fragment has none
+		if err != nil {
+			return nil, err
+		}
 		var t *traf
-		for _, r := range cut.ranges {
-			r.from, r.to = max(r.from, in.from), min(r.to, in.to)
-			if r.from >= r.to {
-				continue
+		for _, ch := range chunks {
+			if t == nil || t.chunks[0].description != ch.description || ch.of.from-t.end() > maxReorder {
+				out = append(out, traf{cut: cut})
+				t = &out[len(out)-1]
 			}
-			chunks, err := cut.track.tables.chunksOf(r.from, r.to)
-			if err != nil {
-				return nil, err
-			}
-			for _, ch := range chunks {
-				if t == nil || t.chunks[0].description != ch.description || r.from-t.end() > maxReorder {
-					out = append(out, traf{cut: cut})
-					t = &out[len(out)-1]
-				}
-				t.add(ch, r.from)
-				r.from += ch.samples
-			}
+			t.add(ch.chunk, ch.of.from)
 		}
 	}
 	return out, nil
